@@ -30,7 +30,7 @@ from shoal.releases.forms._noise.plan import MarginalPlan, settle_kinds
 from shoal.releases.forms.counts import Counts, add_noise
 from shoal.releases.forms.synthetic import Synthetic
 from shoal.releases.reader import open_frame
-from shoal.reports.noise.evidence import mean_size
+from shoal.reports.noise.evidence import mean_noise_size
 
 EPSILONS = ("0.1", "0.3", "1", "3", "10")
 NEAR = 1.05
@@ -80,7 +80,7 @@ def _error(measured: MeasuredTable, epsilon: str) -> Line:
     counts = drawn.table["count"].to_numpy()
     estimates = np.concatenate([drawn.estimates[one].ravel() for one in form.marginals])
     off, agreed = (float(np.abs(told - truth).mean()) for told in (counts, estimates))
-    theory = mean_size(form.noise.name, form.noise.scale)
+    theory = mean_noise_size(form.noise.name, form.noise.scale)
     told = f"{off:.4g} : {theory:.4g}, consistent {agreed:.4g} ({agreed / off:.2f} of it)"
     apart = max(off / theory, theory / off)
     return Line(

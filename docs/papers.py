@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import shoal
-from shoal.reports.charts.theme import svg
-from shoal.reports.charts.theme import table as behind
+from shoal.reports.charts.theme import draw_svg
+from shoal.reports.charts.theme import tabulate_chart as behind
 from shoal.studies import PAPERS
 from shoal.studies.outcome import EDITION
 from shoal.studies.pages.told import (
@@ -317,7 +317,7 @@ def main(out: Path = HERE, source: Path | None = None) -> None:
         write(out / f"{name}.md", paper(name, [s for s in studies if room(s["study"]) == name]))
     for one in studies:
         for chart, spec in charts(one, one["rows"]).items():
-            write(out / "images" / f"{one['study']}-{chart}.svg", svg(spec, adaptive=False))
+            write(out / "images" / f"{one['study']}-{chart}.svg", draw_svg(spec, adaptive=False))
 
 
 if __name__ == "__main__":

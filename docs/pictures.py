@@ -11,7 +11,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import shoal
-from shoal.reports.charts.theme import COLOUR, PALETTE, WIDTH, Spec, chart, svg
+from shoal.reports.charts.theme import COLOUR, PALETTE, WIDTH, Spec, draw_svg, make_chart
 
 IMAGES = Path(__file__).parent / "images"
 ROW = 46
@@ -42,7 +42,7 @@ def guarantees() -> Spec:
         "axis": None,
         "scale": {"domain": [-0.5, len(rows) - 0.5], "reverse": True},
     }
-    return chart(
+    return make_chart(
         "Which guarantee? Go down the list: every yes adds one",
         "A list of questions from top to bottom, each with the guarantee that a yes asks for.",
         rows,
@@ -264,7 +264,7 @@ def drawn(spec: Spec) -> str:
     """The picture as a file that stands alone and follows the reader's light or dark setting."""
     dark = "".join(f"--{name}:{dark};" for name, (_, dark) in PALETTE.items())
     style = f"<style>@media (prefers-color-scheme: dark){{:root{{{dark}}}}}</style>"
-    text = svg(spec)
+    text = draw_svg(spec)
     after = text.index(">") + 1
     return f"{text[:after]}{style}{text[after:]}\n"
 

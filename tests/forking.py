@@ -64,14 +64,16 @@ def serve(address: str) -> None:
 def warm() -> None:
     """Make a release and a report once, so that forks have the compiled kernels in memory."""
     import shoal
-    from shoal.reports.demo import schema
+    from shoal.reports.demo import make_hospital_schema
 
     with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stderr(io.StringIO()):
         table = shoal.bundled.path("st_anna.csv")
         rule = "k-anonymity k=5 & entropy-diversity l=2"
-        release = shoal.publish(table, schema(), rule, out=Path(folder) / "release")
+        release = shoal.publish(table, make_hospital_schema(), rule, out=Path(folder) / "release")
         shoal.report(release, original=table)
-        shoal.attack("intersection", [release, release], targets=table, schema=schema())
+        shoal.attack(
+            "intersection", [release, release], targets=table, schema=make_hospital_schema()
+        )
     gc.collect()  # closes connections, whose threads no fork would have
 
 

@@ -62,7 +62,7 @@ def test_exact_cells_have_no_levels_but_their_classes_have(publish):
 def test_what_was_minimised_and_how_far_the_search_went(publish, measure):
     found = json.loads(publish(*FULL, "--measure", measure, "--json").stdout)
     told = publish(*FULL, "--measure", measure).stdout
-    least = f"The least {measure} {printing.number(found['value'])}: "
+    least = f"The least {measure} {printing.format_number(found['value'])}: "
     assert f"{least}{found['checked']} of 8 combinations of levels were made" in told
     assert "stopped" not in told
 
@@ -86,10 +86,10 @@ def test_minimal_combinations_are_a_table(publish):
 
 
 def test_of_many_minimal_combinations_the_first_are_shown():
-    minimal = [{"a": i} for i in range(printing.MOST + 3)]
-    told = printing.levels({"levels": {"a": 0}, "minimal": minimal})
+    minimal = [{"a": i} for i in range(printing.MAX_LISTED + 3)]
+    told = printing.describe_levels({"levels": {"a": 0}, "minimal": minimal})
     assert told[-1] == "… and 3 more (--json has all)."
-    assert len(told[-2].splitlines()) == printing.MOST + 1
+    assert len(told[-2].splitlines()) == printing.MAX_LISTED + 1
 
 
 @pytest.mark.parametrize(
@@ -200,7 +200,7 @@ def test_a_folder_that_is_missing_is_named(publish, here):
 
 def test_one_class_is_not_classes():
     one = package.Verdict(True, "counted", 3, 1, ())
-    assert "3 rows in 1 class, counted" in printing.verdict(one)
+    assert "3 rows in 1 class, counted" in printing.describe_verdict(one)
 
 
 STOPPED = """
@@ -242,5 +242,5 @@ def test_ctrl_c_around_the_run_is_the_same_end(shoal, monkeypatch):
     def stop(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(door, "guarded", stop)
+    monkeypatch.setattr(door, "run_guarded", stop)
     assert shoal("--help").exit_code == 130

@@ -18,8 +18,8 @@ from shoal.dp.beliefs import (
     compute_belief_curves,
 )
 from shoal.dp.semantics import semantic_privacy, semantic_privacy_for_most
-from shoal.reports.charts.belief import beliefs
-from shoal.reports.charts.theme import headline, svg, table
+from shoal.reports.charts.belief import chart_beliefs
+from shoal.reports.charts.theme import draw_svg, join_title, tabulate_chart
 
 getcontext().prec = 50
 
@@ -159,16 +159,16 @@ def test_neighbours_are_read_as_manifests_write_them():
 
 def test_the_chart_tells_the_belief_and_draws():
     found = semantic_privacy("1/2", 0, prior=0.1)
-    spec = beliefs(found.to_json(), compute_belief_curves(0.5, found.even.exponent))
-    columns, rows = table(spec)
-    assert "whoever believes 10% before believes at least 6.3%" in headline(spec)
+    spec = chart_beliefs(found.to_json(), compute_belief_curves(0.5, found.even.exponent))
+    columns, rows = tabulate_chart(spec)
+    assert "whoever believes 10% before believes at least 6.3%" in join_title(spec)
     assert columns == ("Belief before", "After, at least", "After, at most")
     assert rows[1] == ("10%", "6.3%", "15%")
-    assert "<svg" in svg(spec)
+    assert "<svg" in draw_svg(spec)
 
 
 def test_the_chart_of_an_enormous_epsilon_still_draws():
     found = semantic_privacy(100, 1e-6)
-    spec = beliefs(found.to_json(), compute_belief_curves(100, found.even.exponent))
-    assert "but for a chance of 1e-06" in headline(spec)
-    assert "<svg" in svg(spec)
+    spec = chart_beliefs(found.to_json(), compute_belief_curves(100, found.even.exponent))
+    assert "but for a chance of 1e-06" in join_title(spec)
+    assert "<svg" in draw_svg(spec)

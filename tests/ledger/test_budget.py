@@ -17,8 +17,8 @@ from shoal.ledger.budget import compute_account
 from shoal.ledger.candidate import Candidate, apply_stated_spend, hash_release_table
 from shoal.ledger.noise_releases import check_noise_spend
 from shoal.ledger.remedies import suggest_smaller_spend
-from shoal.reports.pages.composition import composition
-from shoal.reports.sections.composition import Composing
+from shoal.reports.pages.composition import render_composition
+from shoal.reports.sections.composition import CompositionEvidence
 
 
 @pytest.fixture
@@ -308,7 +308,7 @@ def test_a_randomised_release_beside_counts_is_refused_where_twice_them_is_too_m
     found = ledger.admit(releases / "randomised", accept_risk="once")
     assert "counts twice" in found.notes[0]
     assert "left" not in str(found)
-    told = composition(Composing(found.to_json()).to_json())
+    told = render_composition(CompositionEvidence(found.to_json()).to_json())
     facts = [one for one in told.blocks[1].items if one.label == "privacy budget"]
     assert [one.value for one in facts] == ["ε 2/3", "ε 23/15"]
     assert facts[1].note.endswith("protected: one person's sensitive values")

@@ -13,8 +13,8 @@ from shoal.ledger.chain.book import Book
 from shoal.ledger.chain.database import open_database
 from shoal.ledger.standing import find_never_out
 from shoal.releases.options import ignore_progress
-from shoal.reports.options import Given
-from shoal.reports.sections.composition import composing
+from shoal.reports.options import ReportRequest
+from shoal.reports.sections.composition import examine_composition
 
 BOTH = shoal.Schema.of(quasi=["x"], sensitive=["d", "job"])
 ILL = shoal.Schema.of(quasi=["x"], sensitive=["d"])
@@ -99,8 +99,8 @@ def test_the_first_of_a_ledger_has_nothing_to_note(ledger):
 
 
 def reported(ledger, release, **asked):
-    given = Given(release, schema=BOTH, ledger=ledger, **asked)
-    return composing(given, False, None, ignore_progress).to_json()
+    given = ReportRequest(release, schema=BOTH, ledger=ledger, **asked)
+    return examine_composition(given, False, None, ignore_progress).to_json()
 
 
 def test_a_report_judges_what_the_ledger_would(first):

@@ -358,10 +358,10 @@ def test_what_was_judged_so_is_printed(tmp_path):
     release = shoal.publish(
         source, shoal.Schema.parse(SCHEMA), "k-anonymity k=3", out=tmp_path / "release"
     )
-    from shoal.cli.printing import verdict
+    from shoal.cli.printing import describe_verdict
 
     rows = release.verdict.missing["illness"]
-    assert f"{rows} rows have no illness" in verdict(release.verdict)
+    assert f"{rows} rows have no illness" in describe_verdict(release.verdict)
     assert f"{rows} rows have no illness" in str(release.verdict)
 
 

@@ -25,7 +25,7 @@ from shoal.pool.partners import (
     name_page_files,
 )
 from shoal.pool.verbs import pool_add, pool_init, pool_publish
-from shoal.reports.pages.pool import left_open
+from shoal.reports.pages.pool import list_open_risks
 
 SCHEMA = shoal.Schema(
     tuple(
@@ -77,7 +77,7 @@ def test_what_is_not_promised_is_said_everywhere(tmp_path):
     pool = begun(tmp_path, f"m-privacy m=1 ({KL}) & {CK}", method="mondrian")
     done = pool_publish(pool, tmp_path / "out")
     assert (done.certificate["beside"], done.certificate["unjudged"]) == ([CK], ["job"])
-    said = left_open(done.certificate)
+    said = list_open_risks(done.certificate)
     assert len(said) == 2
     texts = [
         path.read_text(encoding="utf-8") for path in (tmp_path / "out.partners").glob("*.html")

@@ -18,8 +18,8 @@ from shoal.reports.document import (
     Chart,
     Code,
     Fact,
-    Facts,
     Fields,
+    KeyFacts,
     Page,
     Section,
     Table,
@@ -32,8 +32,8 @@ VOID = {"meta", "br", "link", "img", "input"}
 
 def sample(text: str = "plain") -> Page:
     blocks = (
-        Facts((Fact("People", 4812, text), Fact("Loss", np.float64(0.21345)))),
-        Chart(release.risk_by_columns(["age", text], [3, 4], 10), note=text),
+        KeyFacts((Fact("People", 4812, text), Fact("Loss", np.float64(0.21345)))),
+        Chart(release.chart_unique_by_columns(["age", text], [3, 4], 10), note=text),
         Table(("Column", text), (("age", np.int64(12345)), (text, 7)), caption=text),
         Callout(text, "danger", text),
         Code(text, text),

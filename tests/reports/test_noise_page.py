@@ -17,7 +17,7 @@ from shoal.dp.consistency import make_consistent
 from shoal.dp.mechanisms import GAUSSIAN, LAPLACE
 from shoal.dp.seeded_draws import draw_gaussian, draw_laplace
 from shoal.reports.document import Callout, Chart, Page, Table
-from shoal.reports.noise.evidence import mean_size
+from shoal.reports.noise.evidence import mean_noise_size
 
 PEOPLE = 347
 SCHEMA = """
@@ -366,9 +366,9 @@ def test_the_verb_writes_it(town, tmp_path):
 @pytest.mark.parametrize("scale", [1.5, 12.0])
 def test_the_mean_size_of_noise_is_that_of_draws(scale):
     rng = np.random.default_rng(2)
-    assert mean_size(LAPLACE, scale) == pytest.approx(
+    assert mean_noise_size(LAPLACE, scale) == pytest.approx(
         np.abs(draw_laplace(scale, 200_000, rng)).mean(), rel=0.02
     )
-    assert mean_size(GAUSSIAN, scale) == pytest.approx(
+    assert mean_noise_size(GAUSSIAN, scale) == pytest.approx(
         np.abs(draw_gaussian(scale, 200_000, rng)).mean(), rel=0.02
     )

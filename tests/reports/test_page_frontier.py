@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from shoal.reports.charts.frontier import _Guess, _pixel, _scale, frontier_chart
-from shoal.reports.charts.point_names import LETTER, _box, _hits, placed, spots, stairs
-from shoal.reports.charts.theme import headline, svg, table
-from shoal.reports.pages.frontier import frontier_page
+from shoal.reports.charts.frontier import _Guess, _pixel, _scale, chart_frontier
+from shoal.reports.charts.point_names import (
+    LETTER,
+    _box,
+    _hits,
+    cover_points,
+    cover_steps,
+    place_names,
+)
+from shoal.reports.charts.theme import draw_svg, join_title, tabulate_chart
+from shoal.reports.pages.frontier import render_frontier
 
 SHARED = "distinct-diversity l=2"
 
@@ -60,7 +67,7 @@ def page(some=None, reasons=(), **more):
         **more,
     }
     there = [one for one in some if one["loss"] is not None]
-    return frontier_page(facts, {"identity": there, "value": there}, reasons)
+    return render_frontier(facts, {"identity": there, "value": there}, reasons)
 
 
 def drawn(spec):
@@ -68,8 +75,8 @@ def drawn(spec):
 
 
 def test_the_frontier_is_drawn_and_named():
-    spec = frontier_chart(made(), "identity")
-    assert headline(spec) == (
+    spec = chart_frontier(made(), "identity")
+    assert join_title(spec) == (
         "From mondrian k=2 to mondrian k=50 the risk falls from 1 in 2.5 to 1 in 100, and loss "
         "rises from 0.100 to 0.500"
     )
@@ -79,26 +86,30 @@ def test_the_frontier_is_drawn_and_named():
         "mondrian k=50",
     }
     assert all(one["place"] for one in found.values())  # there is room for every name
-    assert [row[-1] for row in table(spec)[1]] == ["on the frontier", "on the frontier", ""]
-    assert "mondrian k=50" in svg(spec)
+    assert [row[-1] for row in tabulate_chart(spec)[1]] == [
+        "on the frontier",
+        "on the frontier",
+        "",
+    ]
+    assert "mondrian k=50" in draw_svg(spec)
 
 
 def test_by_value_stands_what_guessing_gives():
-    spec = frontier_chart([*made(), point("chain", 5, 0.7, 0.9, 0.26, on_frontier=True)], "value")
+    spec = chart_frontier([*made(), point("chain", 5, 0.7, 0.9, 0.26, on_frontier=True)], "value")
     assert {label for label, one in drawn(spec).items() if one["frontier"]} == {
         "mondrian k=2",
         "mondrian k=50",
         "chain k=5",
     }
-    assert headline(spec).endswith("guessing alone gives 25%")
-    assert "guessing alone 25%" in svg(spec)
+    assert join_title(spec).endswith("guessing alone gives 25%")
+    assert "guessing alone 25%" in draw_svg(spec)
 
 
 def test_one_point_alone_is_the_best():
-    spec = frontier_chart(points()[:1], "identity")
-    assert headline(spec).endswith("has the least loss and the least risk")
-    assert svg(spec)
-    assert headline(frontier_chart([], "identity")) == "No release could be made"
+    spec = chart_frontier(points()[:1], "identity")
+    assert join_title(spec).endswith("has the least loss and the least risk")
+    assert draw_svg(spec)
+    assert join_title(chart_frontier([], "identity")) == "No release could be made"
 
 
 @pytest.mark.parametrize("risk", ["identity", "value"])
@@ -107,8 +118,8 @@ def test_extremes_can_be_drawn(risk):
         point("a", 2, 0.0, 1.0, 1.0, on_frontier=True),
         point("b", 3, 1.0, 1e-9, 0.25, on_frontier=True),
     ]
-    assert svg(frontier_chart(ends, risk))
-    assert svg(frontier_chart([{**ends[0], "risk_value": 0.25}], risk))
+    assert draw_svg(chart_frontier(ends, risk))
+    assert draw_svg(chart_frontier([{**ends[0], "risk_value": 0.25}], risk))
 
 
 def test_the_page_says_what_it_found_and_on_what_it_rests():
@@ -166,7 +177,7 @@ def test_what_guessing_gives_covers_neither_points_nor_names(far):
     some = [point("chain", k, far - k / 1000, 0.1, 0.249 - k / 5000) for k in range(10)]
     wide = [point("local", 50, 0.6, 0.1, 0.8)]
     values, guess = _drawing([*ends, *some, *wide])
-    assert not _hits(guess.written, spots([at for at, _ in values]))
+    assert not _hits(guess.written, cover_points([at for at, _ in values]))
     boxes = [
         _box(one["place"], *at, LETTER * len(one["label"])) for at, one in values if one["place"]
     ]
@@ -176,10 +187,10 @@ def test_what_guessing_gives_covers_neither_points_nor_names(far):
 
 def _drawing(some):
     """The points with their places in the drawing, and what is said of guessing."""
-    values = frontier_chart(some, "value")["data"]["values"]
+    values = chart_frontier(some, "value")["data"]["values"]
     scale = _scale(values, "value", 0.25)
     pixels = [_pixel(one["loss"], one["risk"], scale) for one in values]
-    line = stairs([at for at, one in zip(pixels, values, strict=True) if one["frontier"]])
+    line = cover_steps([at for at, one in zip(pixels, values, strict=True) if one["frontier"]])
     guess = _Guess.of(0.25, _pixel(0, 0.25, scale)[1], pixels, line)
     return list(zip(pixels, values, strict=True)), guess
 
@@ -187,8 +198,8 @@ def _drawing(some):
 def test_names_cover_neither_each_other_nor_points():
     points = [(45.0 * i, 20 + 30.0 * i) for i in range(1, 12)] + [(94.0, 81.0), (300.0, 228.0)]
     names = [f"method-{i} k={i}" for i in range(len(points))]
-    lines = stairs(points[:11])
-    places = placed(points, names, (600, 400), lines)
+    lines = cover_steps(points[:11])
+    places = place_names(points, names, (600, 400), lines)
     boxes = [
         _box(place, *point, LETTER * len(name))
         for place, point, name in zip(places, points, names, strict=True)

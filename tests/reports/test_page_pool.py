@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shoal.reports.pages.pool import certificate, left_open, provider_page
+from shoal.reports.pages.pool import list_open_risks, write_certificate, write_provider_page
 
 RULE = "k-anonymity k=5 & distinct-diversity l=3"
 HASH = "3f2a" * 16
@@ -37,7 +37,7 @@ def certified(**more):
 
 
 def test_a_certificate_is_one_page_to_sign():
-    page = certificate(certified())
+    page = write_certificate(certified())
     assert page.startswith("<!doctype html>")
     assert "<script" not in page
     for said in (
@@ -56,30 +56,30 @@ def test_a_certificate_is_one_page_to_sign():
     assert "<South>" not in page
     assert "Not promised" not in page
     assert "keeping the providers apart" not in page
-    assert "none of them can break" in certificate(certified(m=1))
+    assert "none of them can break" in write_certificate(certified(m=1))
 
 
 def test_a_certificate_names_the_rule_that_it_is_about():
-    page = certificate(certified())
+    page = write_certificate(certified())
     told = RULE.replace("&", "&amp;")
     assert f"Every class meets <code>{told}</code>" in page
     assert f"any 2 providers together, by <code>{told}</code>" in page
 
 
 def test_a_certificate_says_what_is_not_promised():
-    page = certificate(certified(unjudged=["job"]))
+    page = write_certificate(certified(unjudged=["job"]))
     assert "Not promised" in page
     assert "No requirement is about job: a class may share one value." in page
-    beside = left_open(certified(unjudged=["job"], beside=["ck-safety c=0.9 k=1"]))
+    beside = list_open_risks(certified(unjudged=["job"], beside=["ck-safety c=0.9 k=1"]))
     assert beside == [
         "No requirement that is held against partners is about job: a class may share one value.",
         "Not held against partners: ck-safety c=0.9 k=1.",
     ]
-    assert "The rule itself: k &amp; c." in certificate(certified(inside="k", beside=["c"]))
+    assert "The rule itself: k &amp; c." in write_certificate(certified(inside="k", beside=["c"]))
 
 
 def test_a_certificate_says_where_providers_are_kept_apart():
-    assert "keeping the providers apart" in certificate(certified(apart=True))
+    assert "keeping the providers apart" in write_certificate(certified(apart=True))
 
 
 @pytest.mark.parametrize(
@@ -91,13 +91,15 @@ def test_a_certificate_says_where_providers_are_kept_apart():
 )
 def test_earlier_releases_of_the_pool_are_told(earlier, said):
     for page in (
-        certificate(certified(earlier=earlier)),
-        provider_page(own(earlier=earlier)),
-        provider_page(own(earlier=earlier, rows=0, held_back=3, lines=[])),
+        write_certificate(certified(earlier=earlier)),
+        write_provider_page(own(earlier=earlier)),
+        write_provider_page(own(earlier=earlier, rows=0, held_back=3, lines=[])),
     ):
         assert f"{said} can compare them." in page
         assert "callout tone-good" not in page
-    assert "came before" not in certificate(certified(earlier=0)) + provider_page(own(earlier=0))
+    assert "came before" not in write_certificate(certified(earlier=0)) + write_provider_page(
+        own(earlier=0)
+    )
 
 
 def own(**more):
@@ -123,7 +125,7 @@ def own(**more):
 
 
 def test_a_provider_sees_its_own_rows_and_counts_as_they_were_given():
-    page = provider_page(own())
+    page = write_provider_page(own())
     for said in (
         "For St Anna",
         "1,234 rows",
@@ -148,10 +150,10 @@ def test_a_provider_sees_its_own_rows_and_counts_as_they_were_given():
     ],
 )
 def test_a_provider_is_warned_of_what_is_not_promised(more):
-    page = provider_page(own(**more))
+    page = write_provider_page(own(**more))
     assert "Not all is promised" in page
     assert ">Kept<" not in page
-    assert all(said in page for said in left_open(own(**more)))
+    assert all(said in page for said in list_open_risks(own(**more)))
     assert ("does not rule out" in page) == ("lines" in more)
 
 
@@ -163,18 +165,18 @@ def test_a_provider_is_warned_of_what_is_not_promised(more):
     ],
 )
 def test_a_provider_reads_which_of_its_rows_stand_apart(alone, said):
-    page = provider_page(own(alone=alone))
+    page = write_provider_page(own(alone=alone))
     assert said in page
     assert "whoever guesses which they are knows that they are yours" in page
-    assert "of your own" not in provider_page(own())
+    assert "of your own" not in write_provider_page(own())
 
 
 def test_without_a_sensitive_column_no_value_is_spoken_of():
-    page = provider_page(own(lines=[{"members": 1, "few": 0}]))
+    page = write_provider_page(own(lines=[{"members": 1, "few": 0}]))
     assert "whose value is known" not in page
 
 
 def test_one_whose_rows_are_all_held_back_has_no_green_box():
-    page = provider_page(own(rows=0, held_back=1, lines=[]))
+    page = write_provider_page(own(rows=0, held_back=1, lines=[]))
     assert "1 row of yours" in page
     assert "callout tone-good" not in page

@@ -11,7 +11,7 @@ import pytest
 import shoal
 from shoal.core.axis import Axis
 from shoal.reports.charts import release as charts
-from shoal.reports.distribution import distribution
+from shoal.reports.distribution import make_distribution
 from shoal.reports.document import Chart
 
 FEWEST = 10
@@ -36,9 +36,9 @@ def public(axis: Axis, values) -> str:
     """The public chart of a column that is published as it is, as JSON."""
     at = {leaf: i for i, leaf in enumerate(axis.leaves)}
     people = np.bincount([at[value] for value in values], minlength=axis.size).astype(float)
-    found = distribution(axis, people, people).discreet(FEWEST)
+    found = make_distribution(axis, people, people).discreet(FEWEST)
     assert found.counts is None  # what it was drawn from stays inside
-    spec = charts.marginals(
+    spec = charts.chart_marginals(
         found.column,
         found.labels,
         found.before,
@@ -86,7 +86,7 @@ def test_bins_are_made_for_those_between_the_outermost():
         values = np.sort(np.round(rng.normal(50, 20, size), int(rng.integers(0, 3))))
         axis = of_numbers(values)
         people = np.array([(values == leaf).sum() for leaf in axis.leaves], float)
-        found = distribution(axis, people, people).discreet(FEWEST)
+        found = make_distribution(axis, people, people).discreet(FEWEST)
         inner = values[FEWEST:-FEWEST]
         step = found.ends[-1] - found.ends[0]
         assert found.ends[0] > inner[0] - step
@@ -100,17 +100,17 @@ def test_bins_are_made_for_those_between_the_outermost():
 
 def test_a_column_of_too_few_people_has_no_bins():
     axis = of_numbers(range(20))
-    assert distribution(axis, np.ones(20), np.ones(20)).discreet(FEWEST).labels == ()
+    assert make_distribution(axis, np.ones(20), np.ones(20)).discreet(FEWEST).labels == ()
 
 
 def test_a_few_missing_values_stay_in_the_whole():
     axis = Axis("x", "number", "ordered", (1.0, 2.0), null=True, positions=np.array([1.0, 2.0]))
-    found = distribution(axis, np.array([150.0, 150.0, 4.0]), np.array([150.0, 150.0, 4.0]))
+    found = make_distribution(axis, np.array([150.0, 150.0, 4.0]), np.array([150.0, 150.0, 4.0]))
     quiet = found.discreet(FEWEST)
     assert (quiet.labels[-1], sum(quiet.before)) == (None, 304)
-    spec = charts.marginals("x", quiet.labels, quiet.before, quiet.after, fewest=FEWEST)
+    spec = charts.chart_marginals("x", quiet.labels, quiet.before, quiet.after, fewest=FEWEST)
     assert "missing" not in json.dumps(spec)
-    alone = distribution(axis, np.array([300.0, 0.0, 4.0]), np.array([300.0, 0.0, 4.0]))
+    alone = make_distribution(axis, np.array([300.0, 0.0, 4.0]), np.array([300.0, 0.0, 4.0]))
     assert alone.discreet(FEWEST).labels == ("all values",)
 
 

@@ -17,12 +17,12 @@ from shoal.core.axis import Axis
 from shoal.core.errors import InputError, NotMetError, UsageError
 from shoal.core.release import Finding, Judgement, Verdict
 from shoal.measures.risk.assessment import assess
-from shoal.reports.attack_wording import WORDS
+from shoal.reports.attack_wording import ATTACK_WORDING
 from shoal.reports.context import read_context
-from shoal.reports.distribution import distribution
+from shoal.reports.distribution import make_distribution
 from shoal.reports.document import Callout, Chart, Page
-from shoal.reports.evidence import Described, Evidence, publishable
-from shoal.reports.release_page import lead, page
+from shoal.reports.evidence import ColumnFate, Evidence, redact_evidence
+from shoal.reports.release_page import build_release_page, write_release_lead
 from shoal.verbs.red_team import rank_findings
 
 FEW = r"(?<![\d.,≥<–-])[1-9] (of|people|rows|classes|others)\b"
@@ -61,8 +61,8 @@ def evidence(**changes) -> Evidence:
         sizes=sizes,
         risk=assess(rows),
         columns=(
-            Described("age", "quasi", "generalised", 7),
-            Described("surname", "identifier", "dropped"),
+            ColumnFate("age", "quasi", "generalised", 7),
+            ColumnFate("surname", "identifier", "dropped"),
         ),
         sizes_before={1: 300, 2: 50},
         verdict=Verdict(True, "counted", 400, 49, (Judgement("k-anonymity k=4", True, 4.0),)),
@@ -93,7 +93,7 @@ def titles(made: Page) -> list[str]:
 
 
 def test_the_parts_follow_the_standard_and_the_lead_is_the_verdict():
-    made = page(evidence())
+    made = build_release_page(evidence())
     assert [section.heading for section in made.sections] == PARTS
     assert made.lead == (
         "The published table meets what it promises (k-anonymity k=4). The attack on it is "
@@ -103,7 +103,7 @@ def test_the_parts_follow_the_standard_and_the_lead_is_the_verdict():
 
 
 def test_a_finding_is_told_whole():
-    told = texts(page(evidence()))
+    told = texts(build_release_page(evidence()))
     found = finding()
     for part in (found.sentence, found.example, found.defence, *found.assumptions, "17, 4"):
         assert part in told
@@ -113,7 +113,7 @@ def test_a_finding_is_told_whole():
 
 
 def test_charts_tell_what_they_show():
-    made = titles(page(evidence()))
+    made = titles(build_release_page(evidence()))
     assert made == [
         "80 published people are in classes smaller than 5",
         "Every requirement is met",
@@ -129,12 +129,12 @@ def test_charts_tell_what_they_show():
 
 def test_what_does_not_hold_or_exceeds_the_limit_is_said_first():
     failed = Verdict(False, "counted", 400, 49, (Judgement("k-anonymity k=9", False, 4.0),))
-    made = page(evidence(verdict=failed, limit=0.05))
+    made = build_release_page(evidence(verdict=failed, limit=0.05))
     assert "does NOT meet k-anonymity k=9" in made.lead
     first = [block.heading for block in made.sections[0].blocks[1:]]
     assert first == ["Requirement not met", "Above the limit"]
     assert (made.data["holds"], made.data["exceeded"]) == (False, ["intersection"])
-    calm = page(evidence(limit=0.1))
+    calm = build_release_page(evidence(limit=0.1))
     assert calm.sections[0].blocks[1].heading == "Within the limit"
 
 
@@ -144,10 +144,10 @@ def test_the_worst_attack_is_the_one_that_exposes_the_largest_share_of_people():
     fewer = finding(attack="skewness", exposed=30, sure=0.6, guessing=0.4, sentence="Fewer.")
     assert (
         "by the share of people exposed is skewness: Many."
-        in page(evidence(findings=rank_findings((finding(), many)))).lead
+        in build_release_page(evidence(findings=rank_findings((finding(), many)))).lead
     )
     both = rank_findings((fewer, finding()))
-    made = page(evidence(findings=both))
+    made = build_release_page(evidence(findings=both))
     assert made.lead.endswith(
         "The worst of 2 attacks on it by the share of people exposed is intersection: "
         + finding().sentence
@@ -157,14 +157,14 @@ def test_the_worst_attack_is_the_one_that_exposes_the_largest_share_of_people():
     assert "Intersection succeeds on 9.2% of 400 people (their value" in " ".join(titles(made))
     told = "As published, intersection succeeds on 9.2% of 400 people (their value is known for"
     assert told in texts(made)
-    public = page(publishable(evidence(findings=both), 10))
+    public = build_release_page(redact_evidence(evidence(findings=both), 10))
     assert (
         "The worst of 2 attacks on it by the share of people exposed, intersection, succeeds on "
         "10% of 400"
     ) in public.lead
     assert "believed at 50% or more, at least 2 times as much as before" in texts(public)
     nobody = finding(attack="homogeneity", exposed=0, sure=0.5)
-    assert "skewness: Many." in page(evidence(findings=(nobody, many))).lead
+    assert "skewness: Many." in build_release_page(evidence(findings=(nobody, many))).lead
 
 
 def test_nothing_is_green_where_somebody_is_nearly_known():
@@ -173,16 +173,16 @@ def test_nothing_is_green_where_somebody_is_nearly_known():
         return [
             [
                 block.tone
-                for section in page(one).sections
+                for section in build_release_page(one).sections
                 for block in section.blocks
                 if isinstance(block, Callout)
             ]
-            for one in (told, publishable(told))
+            for one in (told, redact_evidence(told))
         ]
 
     assert tones(sure=0.79) == [["good", "good"], ["note", "note"]]
     assert tones(sure=0.8) == [["warning", "warning"], ["note", "note"]]
-    made = page(evidence(findings=(finding(exposed=0, sure=0.95),)))
+    made = build_release_page(evidence(findings=(finding(exposed=0, sure=0.95),)))
     assert made.lead.endswith(
         "The attack on it fails, though intersection is 95% sure of somebody."
     )
@@ -202,7 +202,7 @@ def test_an_intersection_says_who_was_not_found_and_what_weighing_adds():
     }
     details = {**finding().details, **narrowed, **apart}
     found = finding(details={**details, "weighted": weighted})
-    told = texts(page(evidence(findings=(found,))))
+    told = texts(build_release_page(evidence(findings=(found,))))
     for part in (
         "3.75",
         "(by each: 4.5 and 4)",
@@ -214,22 +214,26 @@ def test_an_intersection_says_who_was_not_found_and_what_weighing_adds():
         "guessing (calibrated on 190 others, temperature 1.37).",
     ):
         assert part in told, part
-    assert "asked for" not in texts(page(publishable(evidence(findings=(found,)))))
+    assert "asked for" not in texts(
+        build_release_page(redact_evidence(evidence(findings=(found,))))
+    )
     raw = {"calibrated": False, "reason": "no true values are known"}
-    told = texts(page(evidence(findings=(finding(details={**details, "weighted": raw}),))))
+    told = texts(
+        build_release_page(evidence(findings=(finding(details={**details, "weighted": raw}),)))
+    )
     assert "was not calibrated: no true values are known." in told
 
 
 def test_words_of_the_trade_are_explained():
-    told = texts(page(evidence(measured=(("delta-disclosure", float("inf")),))))
+    told = texts(build_release_page(evidence(measured=(("delta-disclosure", float("inf")),))))
     for part in ("a prosecutor knows", "a marketer tries", "Infinite: no number", "1: nothing is"):
         assert part in told, part
-    assert "Infinite: no number" not in texts(page(evidence()))
+    assert "Infinite: no number" not in texts(build_release_page(evidence()))
 
 
 def test_minimality_examined_a_sample_in_public_too():
     found = finding(attack="minimality", details={"classes": 443, "examined_classes": 50})
-    told = texts(page(publishable(evidence(findings=(found,)), 10)))
+    told = texts(build_release_page(redact_evidence(evidence(findings=(found,)), 10)))
     assert "It examined 50 of 440 classes." in told
 
 
@@ -244,27 +248,29 @@ def test_public_words_are_from_a_closed_list():
         findings=(*found, finding(attack="own attack", defence=words)),
         skipped=(*((f"{name} with release 3", words) for name in attacks()), ("own", words)),
     )
-    public = texts(page(publishable(told)))
+    public = texts(build_release_page(redact_evidence(told)))
     assert "Harbour" not in public
     assert "secret.csv" not in public
     assert "--targets" not in public
     for name in attacks():
-        assert WORDS[name].assumes[0] in public
-        assert (WORDS[name].helps in public) == (name != "coalition")  # by insiders alone
+        assert ATTACK_WORDING[name].assumes[0] in public
+        assert (ATTACK_WORDING[name].helps in public) == (name != "coalition")  # by insiders alone
 
 
 def test_no_attack_and_no_requirement_are_said_too():
-    made = page(evidence(findings=(), verdict=None))
-    assert lead(evidence(findings=(), verdict=None)) == (
+    made = build_release_page(evidence(findings=(), verdict=None))
+    assert write_release_lead(evidence(findings=(), verdict=None)) == (
         "No requirement was verified. No attack could be run on it."
     )
     assert "No attack could be run." in texts(made)
-    failed = page(evidence(findings=(finding(exposed=0, sure=0.5),)))
+    failed = build_release_page(evidence(findings=(finding(exposed=0, sure=0.5),)))
     assert failed.lead.endswith("The attack on it fails.")
 
 
 def test_what_nobody_said_is_a_line_to_fill_in():
-    made = page(evidence(context={"publisher": "St. Anna", "environment": "public", "ethics": "7"}))
+    made = build_release_page(
+        evidence(context={"publisher": "St. Anna", "environment": "public", "ethics": "7"})
+    )
     context, governance = made.sections[1].blocks[0], made.sections[-1].blocks[1]
     said = {item.label: item.value for item in (*context.items, *governance.items)}
     assert said["Publisher"] == "St. Anna"
@@ -275,7 +281,7 @@ def test_what_nobody_said_is_a_line_to_fill_in():
 
 def test_a_model_of_somebody_s_own_is_judged_without_a_bullet():
     own = Verdict(True, "counted", 400, 49, (Judgement("LargestShare(0.5)", True, 0.4),))
-    assert "Every requirement is met" not in titles(page(evidence(verdict=own)))
+    assert "Every requirement is met" not in titles(build_release_page(evidence(verdict=own)))
 
 
 # Context
@@ -323,7 +329,7 @@ def test_bins_have_round_ends_and_count_everybody():
         places = np.array(sorted(leaves), float)
         axis = Axis("x", "number", "ordered", tuple(places.tolist()), positions=places)
         before, after = rng.integers(0, 50, (2, len(places))).astype(float)
-        found = distribution(axis, before, after)
+        found = make_distribution(axis, before, after)
         assert 1 <= len(found.labels) <= 12
         assert len(found.ends) == len(found.labels) + 1
         assert (sum(found.before), sum(found.after)) == (before.sum(), after.sum())
@@ -345,10 +351,10 @@ def test_dates_fall_into_years_or_months_and_codes_into_groups():
         tuple(days),
         positions=np.array([d.toordinal() for d in days], float),
     )
-    assert distribution(axis, np.ones(40), np.ones(40)).labels[0] == "1950–1954"
+    assert make_distribution(axis, np.ones(40), np.ones(40)).labels[0] == "1950–1954"
     codes = tuple(f"{i:05d}" for i in range(13000, 13400))
     axis = Axis("z", "code", "tree", codes, null=True)
-    found = distribution(axis, np.ones(401), np.ones(401))
+    found = make_distribution(axis, np.ones(401), np.ones(401))
     assert found.labels == ("130…", "131…", "132…", "133…", None)
     assert found.before == (100, 100, 100, 100, 1)
 
@@ -357,7 +363,7 @@ def test_dates_fall_into_years_or_months_and_codes_into_groups():
 
 
 def test_the_public_version_says_nothing_of_a_few():
-    made = page(publishable(evidence(), 10), "For all")
+    made = build_release_page(redact_evidence(evidence(), 10), "For all")
     told = texts(made)
     for secret in ("harbour", "Row 17", "0.321", "held back", "surname", "95%", "control group"):
         assert secret not in told, secret
@@ -373,7 +379,7 @@ def test_the_public_version_says_nothing_of_a_few():
 
 
 def test_a_small_success_is_fewer_than_ten():
-    told = texts(page(publishable(evidence(findings=(finding(exposed=3),)), 10)))
+    told = texts(build_release_page(redact_evidence(evidence(findings=(finding(exposed=3),)), 10)))
     assert "succeeds on fewer than 10 of 400 people drawn at random (less than 3%)" in told
     assert not re.search(r"\b3 of\b|0\.0075", told)
 

@@ -10,11 +10,11 @@ import pytest
 
 import shoal
 from shoal.core.errors import OutputError, UsageError
-from shoal.reports.attack_wording import lacked
-from shoal.reports.evidence import publishable
-from shoal.reports.options import Given
-from shoal.reports.release_page import page
-from shoal.reports.report import gathered
+from shoal.reports.attack_wording import explain_unmet_needs
+from shoal.reports.evidence import redact_evidence
+from shoal.reports.options import ReportRequest
+from shoal.reports.release_page import build_release_page
+from shoal.reports.report import gather_evidence
 
 
 def told(made) -> str:
@@ -120,12 +120,12 @@ def in_buckets(tmp_path_factory):
     schema = shoal.Schema.of(quasi=["age", "sex"], sensitive=["dx"])
     asked = {"form": "buckets", "two_tables": True, "out": folder / "release"}
     release = shoal.publish(folder / "people.csv", schema, "distinct-diversity l=3", **asked)
-    return gathered(Given(release, original=folder / "people.csv", limit=1.0))
+    return gather_evidence(ReportRequest(release, original=folder / "people.csv", limit=1.0))
 
 
 @pytest.mark.parametrize("public", [False, True])
 def test_buckets_are_said_to_hide_nobody(in_buckets, public):
-    made = page(publishable(in_buckets) if public else in_buckets)
+    made = build_release_page(redact_evidence(in_buckets) if public else in_buckets)
     found = "Everybody in the table can be found in it"
     assert f"{found}: it is published in buckets." in made.lead
     assert "attacks on its values succeeds." in made.lead
@@ -142,7 +142,7 @@ def test_buckets_are_said_to_hide_nobody(in_buckets, public):
 
 @pytest.mark.parametrize("public", [False, True])
 def test_what_became_of_columns_in_buckets_is_told_in_the_same_words(in_buckets, public):
-    made = page(publishable(in_buckets) if public else in_buckets)
+    made = build_release_page(redact_evidence(in_buckets) if public else in_buckets)
     fates = {row[0]: row[2] for row in made.sections[2].blocks[0].rows}
     assert fates == {
         "bucket": "number of the class, drawn",
@@ -162,7 +162,7 @@ def test_what_became_of_columns_in_buckets_is_told_in_the_same_words(in_buckets,
 
 def test_the_public_reads_why_buckets_were_not_attacked(in_buckets):
     def why(**changes):
-        return dict(publishable(replace(in_buckets, **changes)).skipped)
+        return dict(redact_evidence(replace(in_buckets, **changes)).skipped)
 
     assert why()["linking"] == "It looks for people, whom anybody finds in buckets without it."
     assert why()["intersection"] == "It needs two releases that fit together."
@@ -170,9 +170,12 @@ def test_the_public_reads_why_buckets_were_not_attacked(in_buckets):
 
 
 def test_only_what_was_lacking_is_told_the_public():
-    assert lacked("linking") == "It needs people to look for."
-    assert lacked("linking", ["people"]) == "It could not be carried out on what was given."
-    assert lacked("minimality", ["people", "method"]) == "It needs a sensitive column."
+    assert explain_unmet_needs("linking") == "It needs people to look for."
+    assert (
+        explain_unmet_needs("linking", ["people"])
+        == "It could not be carried out on what was given."
+    )
+    assert explain_unmet_needs("minimality", ["people", "method"]) == "It needs a sensitive column."
 
 
 def test_a_column_called_bucket_makes_no_buckets(town):

@@ -12,15 +12,15 @@ import pytest
 
 import shoal
 from shoal.releases.companion import read_companion
-from shoal.reports.charts.theme import headline
+from shoal.reports.charts.theme import join_title
 from shoal.reports.document import Callout, Chart, Fields, Page, Table
-from shoal.reports.evidence import publishable
-from shoal.reports.options import Given
-from shoal.reports.release_page import page
-from shoal.reports.report import gathered
+from shoal.reports.evidence import redact_evidence
+from shoal.reports.options import ReportRequest
+from shoal.reports.release_page import build_release_page
+from shoal.reports.report import gather_evidence
 from shoal.reports.sections import collusion as part_on_providers
-from shoal.reports.sections.collusion import HEADING, colluding, section
-from shoal.reports.sections.collusion import publishable as public_part
+from shoal.reports.sections.collusion import HEADING, build_collusion_section, examine_collusion
+from shoal.reports.sections.collusion import redact_collusion as public_part
 
 SITES = ("North", "South", "Harbour", "Hill")
 PLAIN = "k-anonymity k=4"
@@ -47,17 +47,17 @@ class Sites:
 
     @cache  # noqa: B019 (one for all tests)
     def evidence(self, name):
-        return gathered(Given(getattr(self, name)))
+        return gather_evidence(ReportRequest(getattr(self, name)))
 
     def page(self, name, *, public=False):
         found = self.evidence(name)
-        return page(publishable(found, 5) if public else found)
+        return build_release_page(redact_evidence(found, 5) if public else found)
 
     def asked(self, release, rule, **asked):
         """The part alone."""
         own = read_companion(release, release.path)
-        found = colluding(release, own, rule, None, **asked)
-        return Page("x", tuple(section(found)))
+        found = examine_collusion(release, own, rule, None, **asked)
+        return Page("x", tuple(build_collusion_section(found)))
 
 
 @pytest.fixture(scope="module")
@@ -166,14 +166,14 @@ def test_a_rule_that_no_coalition_can_be_tried_on_says_why(sites):
 def test_parts_beside_m_privacy_are_named(sites):
     made = sites.asked(sites.wrapped, f"{WRAPPED} & distinct-diversity l=1")
     assert fields(made)["Not held against coalitions"] == "`distinct-diversity l=1`"
-    assert headline(block(made, Chart).spec).startswith(f"For {PLAIN} alone: any one provider")
-    assert headline(block(sites.page("wrapped"), Chart).spec).startswith("Any one provider")
+    assert join_title(block(made, Chart).spec).startswith(f"For {PLAIN} alone: any one provider")
+    assert join_title(block(sites.page("wrapped"), Chart).spec).startswith("Any one provider")
 
 
 def test_each_chart_names_its_rule_where_there_are_several(sites):
     both = f"{WRAPPED} & m-privacy m=1 (distinct-diversity l=1)"
     charts = [one for one in part(sites.asked(sites.wrapped, both)).blocks if type(one) is Chart]
-    rules = [headline(one.spec).partition(" alone: ")[0] for one in charts]
+    rules = [join_title(one.spec).partition(" alone: ")[0] for one in charts]
     assert rules == [f"For {PLAIN}", "For distinct-diversity l=1"]
 
 
@@ -201,8 +201,8 @@ def test_what_is_measured_of_a_part_says_of_which(sites):
 def test_the_public_is_told_which_parts_are_not_held_against_coalitions(sites):
     rule = f"{WRAPPED} & distinct-diversity l=1"
     own = read_companion(sites.wrapped, sites.wrapped.path)
-    found = colluding(sites.wrapped, own, rule, None)
-    made = Page("x", tuple(section(public_part(found))))
+    found = examine_collusion(sites.wrapped, own, rule, None)
+    made = Page("x", tuple(build_collusion_section(public_part(found))))
     assert [type(one) for one in part(made).blocks] == [Table, Fields]
     assert fields(made) == {"Not held against coalitions": "`distinct-diversity l=1`"}
 

@@ -10,13 +10,17 @@ import pytest
 
 import shoal
 from shoal.core.errors import InputError
-from shoal.reports.document import Callout, Chart, Facts, Fields, Page, Table, Text
-from shoal.reports.evidence import publishable as public_evidence
-from shoal.reports.options import Given, commands
+from shoal.reports.document import Callout, Chart, Fields, KeyFacts, Page, Table, Text
+from shoal.reports.evidence import redact_evidence as public_evidence
+from shoal.reports.options import ReportRequest, list_commands
 from shoal.reports.pages.composition import HEADING
-from shoal.reports.release_page import page
-from shoal.reports.report import gathered
-from shoal.reports.sections.composition import facts, publishable, section
+from shoal.reports.release_page import build_release_page
+from shoal.reports.report import gather_evidence
+from shoal.reports.sections.composition import (
+    build_composition_section,
+    list_composition_facts,
+    redact_composition,
+)
 
 REASON = "agreed with the board of Harbour"
 
@@ -38,7 +42,7 @@ class Series:
             ledger.admit(self.based, accept_risk="for the tests")
 
     def evidence(self, name):
-        return gathered(Given(getattr(self, name), ledger=self.where))
+        return gather_evidence(ReportRequest(getattr(self, name), ledger=self.where))
 
     @cache  # noqa: B019 (one for all tests)
     def recorded(self, name):
@@ -86,7 +90,7 @@ def test_without_a_ledger_the_forecast_stands_alone(series):
 
 
 def test_a_release_that_is_not_recorded_is_judged_and_refused(series):
-    made = page(series.unrecorded)
+    made = build_release_page(series.unrecorded)
     data = made.data["composition"]
     assert (data["recorded"], data["admitted"]) == (False, False)
     assert [(one["entry"], one["relation"]) for one in data["judged_with"]] == [(2, "same table")]
@@ -101,7 +105,7 @@ def test_a_release_that_is_not_recorded_is_judged_and_refused(series):
 
 
 def test_a_recorded_one_tells_the_reason_and_where_it_stands(series):
-    made = page(series.recorded("second"))
+    made = build_release_page(series.recorded("second"))
     (callout, *_) = blocks(made, Callout)
     assert (callout.heading, callout.tone) == ("Risk accepted", "warning")
     assert REASON in callout.text
@@ -114,7 +118,7 @@ def test_a_recorded_one_tells_the_reason_and_where_it_stands(series):
     assert str(head) in told(made)
     known = next(one for one in blocks(made, Table) if "how that is known" in one.columns)
     assert known.rows[0][:3] == (2, "springtide", "St Anna")
-    assert blocks(made, Facts)[0].items[0].value == 1
+    assert blocks(made, KeyFacts)[0].items[0].value == 1
 
 
 def test_a_reason_is_told_also_where_nothing_or_more_speaks_against_it(series):
@@ -124,10 +128,10 @@ def test_a_reason_is_told_also_where_nothing_or_more_speaks_against_it(series):
     more = {"overridden": False, "admitted": False}
     for change, heading in ((gone, "Risk accepted"), (more, "Recorded, but exposing")):
         found = replace(inside, admission={**inside.admission, **change})
-        callout = section(found)[0].blocks[2]
+        callout = build_composition_section(found)[0].blocks[2]
         assert callout.heading == heading
         assert REASON in callout.text
-        public = section(publishable(found), 10)[0].blocks[2]
+        public = build_composition_section(redact_composition(found), 10)[0].blocks[2]
         assert (public.heading, REASON in public.text) == (heading, False)
 
 
@@ -135,17 +139,17 @@ def test_people_who_are_new_to_the_ledger_are_told_inside_alone(series):
     note = "It is the first release about 'poeple'."
     inside = series.unrecorded.composing
     found = replace(inside, admission={**inside.admission, "notes": [note], "about": "poeple"})
-    assert note in str(section(found))
-    assert "poeple" not in str(section(publishable(found), 10))
-    assert "poeple" not in json.dumps(facts(publishable(found), 10))
+    assert note in str(build_composition_section(found))
+    assert "poeple" not in str(build_composition_section(redact_composition(found), 10))
+    assert "poeple" not in json.dumps(list_composition_facts(redact_composition(found), 10))
 
 
 def test_the_public_is_told_no_names_reasons_or_small_counts(series):
     inside = series.recorded("second")
-    made = page(public_evidence(inside, 10))
+    made = build_release_page(public_evidence(inside, 10))
     shown = told(made)
     for secret in (REASON, "springtide", "St Anna", "how that is known", "are then alone"):
-        assert secret in told(page(inside))
+        assert secret in told(build_release_page(inside))
         assert secret not in shown
     with shoal.Ledger(series.where) as ledger:
         assert str(ledger.head()) in shown
@@ -162,9 +166,9 @@ def test_a_few_people_are_never_counted_in_public(series):
     inside = series.unrecorded.composing
     findings = [{**one, "beyond": 3, "exposed": 3} for one in inside.admission["findings"]]
     few = replace(inside, admission={**inside.admission, "findings": findings})
-    plain = facts(publishable(few), 10)
+    plain = list_composition_facts(redact_composition(few), 10)
     assert {one["beyond"] for one in plain["findings"]} == {"fewer than 10"}
-    (made,) = section(publishable(few), 10)
+    (made,) = build_composition_section(redact_composition(few), 10)
     assert "3 of" not in str(made)
 
 
@@ -190,9 +194,11 @@ def test_an_open_ledger_stays_open_and_an_address_is_not_repeated(series):
     with shoal.Ledger(series.where) as ledger:
         shoal.report(series.first, ledger=ledger)
         assert ledger.head().number == 4
-    *_, line = commands(Given("r", ledger="postgresql://anna:secret@server/x", key="our.key"))
+    *_, line = list_commands(
+        ReportRequest("r", ledger="postgresql://anna:secret@server/x", key="our.key")
+    )
     assert "--ledger LEDGER --key our.key" in line
-    *_, line = commands(Given("r", ledger="releases.db"))
+    *_, line = list_commands(ReportRequest("r", ledger="releases.db"))
     assert "--ledger releases.db" in line
-    *_, line = commands(Given("r", ledger="releases.db", about="in/out"))
+    *_, line = list_commands(ReportRequest("r", ledger="releases.db", about="in/out"))
     assert "--about in/out" in line

@@ -17,9 +17,14 @@ from shoal.core.theory.disclosure import MAX_PIECES
 from shoal.measures.risk.assessment import assess
 from shoal.reports.charts.knowledge import KINDS, Promise
 from shoal.reports.document import Callout, Chart, Fields, Page, Section, Text
-from shoal.reports.evidence import Evidence, publishable
-from shoal.reports.release_page import page
-from shoal.reports.sections.knowledge import Knowing, advice, checked, knowledge
+from shoal.reports.evidence import Evidence, redact_evidence
+from shoal.reports.release_page import build_release_page
+from shoal.reports.sections.knowledge import (
+    KnowledgeEvidence,
+    advise_on_knowledge,
+    build_knowledge_blocks,
+    check_pieces,
+)
 
 GOLDEN = json.loads(
     (Path(__file__).parents[1] / "golden" / "martin_fig1_3.json").read_text(encoding="utf-8")
@@ -175,7 +180,7 @@ def test_pieces_are_as_asked_and_the_command_says_so(tmp_path):
 def test_what_is_no_number_of_pieces_is_refused_before_anything_is_read(pieces):
     with pytest.raises(UsageError, match="pieces"):
         shoal.report("no-such-file.csv", pieces=pieces)
-    assert checked(MAX_PIECES) == MAX_PIECES == 40  # as many as the attack takes
+    assert check_pieces(MAX_PIECES) == MAX_PIECES == 40  # as many as the attack takes
 
 
 def test_nothing_sensitive_leaves_the_part_out(tmp_path):
@@ -214,9 +219,11 @@ def story() -> Finding:
     )
 
 
-def known(worst: float, least: float, promise: Promise | None = None, column="x") -> Knowing:
+def known(
+    worst: float, least: float, promise: Promise | None = None, column="x"
+) -> KnowledgeEvidence:
     beyond = None if promise is None else np.array([not promise.met])
-    return Knowing(
+    return KnowledgeEvidence(
         column,
         (0.2, worst),
         (0.2, worst),
@@ -231,34 +238,36 @@ def known(worst: float, least: float, promise: Promise | None = None, column="x"
 
 
 def test_advice_is_a_rule_that_is_stronger_than_what_is_and_can_be_met():
-    told = advice(known(0.9, 0.3))
+    told = advise_on_knowledge(known(0.9, 0.3))
     assert "`ck-safety c=0.6 k=1 on=x`" in told
     rule = shoal.rule(told.split("`")[1])
     assert 0.3 < float(rule.c) <= 0.9
-    assert shoal.rule(advice(known(0.9, 0.3, column="blood group")).split("`")[1])
-    assert advice(known(0.5, 0.5)).startswith("little: even the whole table as one class")
-    assert "`" not in advice(known(0.5, 0.4, Promise(0.6, 1, met=True)))
-    assert "`ck-safety" in advice(known(0.9, 0.4, Promise(0.6, 1, met=False)))
+    assert shoal.rule(advise_on_knowledge(known(0.9, 0.3, column="blood group")).split("`")[1])
+    assert advise_on_knowledge(known(0.5, 0.5)).startswith(
+        "little: even the whole table as one class"
+    )
+    assert "`" not in advise_on_knowledge(known(0.5, 0.4, Promise(0.6, 1, met=True)))
+    assert "`ck-safety" in advise_on_knowledge(known(0.9, 0.4, Promise(0.6, 1, met=False)))
 
 
 def test_tones_warn_where_one_piece_makes_nearly_sure():
     tones = [
-        next(b.tone for b in knowledge(known(worst, 0.1)) if isinstance(b, Callout))
+        next(b.tone for b in build_knowledge_blocks(known(worst, 0.1)) if isinstance(b, Callout))
         for worst in (0.5, 0.8, 1.0)
     ]
     assert tones == ["note", "warning", "warning"]
-    assert knowledge(None) == []
+    assert build_knowledge_blocks(None) == []
 
 
 def test_kept_columns_are_said_to_be_left_out():
-    assert "kept columns too (town)" in words(knowledge(known(0.5, 0.1), ("town",)))
-    assert "kept columns" not in words(knowledge(known(0.5, 0.1)))
+    assert "kept columns too (town)" in words(build_knowledge_blocks(known(0.5, 0.1), ("town",)))
+    assert "kept columns" not in words(build_knowledge_blocks(known(0.5, 0.1)))
 
 
 def test_evidence_for_the_public_has_lost_it():
     told = Evidence(
         rows=10, classes=1, sizes={10: 1}, risk=assess(np.array([10])), knowing=known(0.5, 0.1)
     )
-    assert [isinstance(b, Fields) for b in part(page(told))][-1]
-    assert publishable(told).knowing is None
-    assert part(page(publishable(told))) == []
+    assert [isinstance(b, Fields) for b in part(build_release_page(told))][-1]
+    assert redact_evidence(told).knowing is None
+    assert part(build_release_page(redact_evidence(told))) == []

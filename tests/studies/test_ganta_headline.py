@@ -7,7 +7,7 @@ import math
 import pytest
 from tests.studies.test_ganta_more import traced
 
-from shoal.reports.charts.theme import svg
+from shoal.reports.charts.theme import draw_svg
 from shoal.studies.claims import FOUND, number
 from shoal.studies.ganta import headline, printed
 
@@ -113,7 +113,7 @@ def test_the_headline_is_drawn():
         "whom",
         *sizes,
     }
-    made = svg(drawn["adult_pvp_25"])
+    made = draw_svg(drawn["adult_pvp_25"])
     assert "one fewer" in made
     title = " ".join(drawn["adult_pvp_25"]["title"])
     assert "more than 60 % in the paper; 2 of 2 settings left open agree" in title

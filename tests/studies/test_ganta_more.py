@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import shoal
-from shoal.reports.charts.theme import svg
+from shoal.reports.charts.theme import draw_svg
 from shoal.studies import experiments
 from shoal.studies.claims import AGREES, DIFFERS, FOUND, PARTLY, number
 from shoal.studies.ganta import changed, figure_5, figure_6, figure_7, figure_8, printed
@@ -208,7 +208,7 @@ def test_figures_5_and_6_are_measured_once_and_drawn():
     sizes = sixth_.measure(second)
     assert len(kept._rows) == measured == len(sizes)
     drawn = {**fifth_.charts(rows), **sixth_.charts(sizes)}
-    assert all(svg(spec).startswith("<svg") for spec in drawn.values())
+    assert all(draw_svg(spec).startswith("<svg") for spec in drawn.values())
 
 
 def test_every_study_of_mine_is_listed_with_notes():
@@ -387,7 +387,7 @@ def test_releases_of_one_size_are_as_large_as_the_parts_of_the_most():
     (same,) = [row for row in rows if row["parts"] == figure_8.SAME]
     assert same["releases"] == 2
     assert same["rows_each"] == most == 20 + 100 // 3
-    assert all(svg(spec).startswith("<svg") for spec in experiment.charts(rows).values())
+    assert all(draw_svg(spec).startswith("<svg") for spec in experiment.charts(rows).values())
 
 
 @pytest.mark.skipif(not os.environ.get("SHOAL_DATA"), reason="SHOAL_DATA names no folder")

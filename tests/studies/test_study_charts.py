@@ -8,7 +8,7 @@ from statistics import fmean
 
 import pytest
 
-from shoal.reports.charts.theme import COLOUR, PALETTE, headline, svg, table
+from shoal.reports.charts.theme import COLOUR, PALETTE, draw_svg, join_title, tabulate_chart
 from shoal.studies.pages.axes import TITLE, two_lines
 from shoal.studies.pages.charts import bars, dots, grid, lines
 from shoal.studies.pages.looks import STEPS, TONES
@@ -37,13 +37,13 @@ def values(spec):
 
 
 def drawn_text(spec) -> str:
-    return svg(spec)
+    return draw_svg(spec)
 
 
 @pytest.mark.parametrize("draw", [lines, bars])
 def test_means_and_spreads_are_those_of_the_rows(draw):
     spec = draw(measured(), x="k", y="hit", by="method", panel="data", unit=" %", **WORDS)
-    heads, rows = table(spec)
+    heads, rows = tabulate_chart(spec)
     assert heads == ("data", "method", "k", "hit", "Least", "Most", "Measurements")
     assert len(rows) == 8
     for data, method, k, mean, least, most, runs in rows:
@@ -53,14 +53,14 @@ def test_means_and_spreads_are_those_of_the_rows(draw):
             if (row["data"], row["method"], str(row["k"])) == (data, method, str(k))
         ]
         assert (mean, least, most, runs) == (pytest.approx(fmean(own)), min(own), max(own), 3)
-    assert headline(spec) == "What was found"
+    assert join_title(spec) == "What was found"
     assert [one["title"]["text"] for one in spec["concat"]] == [["adult"], ["ipums"]]
 
 
 def test_one_run_has_no_band_and_no_spread_in_its_table():
     rows = [row for row in measured() if row["seed"] == 0 and row["data"] == "adult"]
     spec = lines(rows, x="k", y="hit", by="method", **WORDS)
-    assert table(spec)[0] == ("method", "k", "hit")
+    assert tabulate_chart(spec)[0] == ("method", "k", "hit")
     assert not [one for one in spec["layer"] if one["mark"]["type"] == "area"]
     again = lines(measured(), x="k", y="hit", by="method", **WORDS)
     assert [one for one in again["layer"] if one["mark"]["type"] == "area"]
@@ -75,7 +75,7 @@ def test_what_was_not_measured_is_left_out():
     ]
     for draw in (lines, bars, dots):
         assert [one["mean"] for one in values(draw(rows, x="k", y="hit", by="", **WORDS))] == [7.0]
-        assert headline(draw(rows[:3], x="k", y="hit", by="", **WORDS)) == "Nothing was measured"
+        assert join_title(draw(rows[:3], x="k", y="hit", by="", **WORDS)) == "Nothing was measured"
 
 
 def test_numbers_are_in_their_order_and_say_what_they_are_of():
@@ -171,7 +171,7 @@ def test_runs_that_do_not_differ_have_no_band():
             one["mark"] if one["mark"] == "bar" else one["mark"]["type"] for one in spec["layer"]
         ]
         assert mark not in kinds
-        assert table(spec)[0][-1] == "Measurements"
+        assert tabulate_chart(spec)[0][-1] == "Measurements"
 
 
 def test_every_tick_of_a_crowded_axis_is_told():
@@ -225,7 +225,7 @@ def test_nothing_is_drawn_at_the_foot_of_a_logarithmic_scale_and_told_as_it_is()
     rows = [{"m": m, "checks": c, "verifier": "v"} for m, c in ((1, 0), (2, 30), (3, 900))]
     spec = lines(rows, x="m", y="checks", by="verifier", log_y=True, **WORDS)
     assert [one["at"] for one in values(spec)] == [2.0, 30.0, 900.0]
-    assert [row[-1] for row in table(spec)[1]] == [0.0, 30.0, 900.0]
+    assert [row[-1] for row in tabulate_chart(spec)[1]] == [0.0, 30.0, 900.0]
     assert spec["encoding"]["y"]["scale"]["domain"] == [2.0, 1000.0]
     assert ">0</text>" in drawn_text(spec)  # the foot is called what it is
 
@@ -282,13 +282,13 @@ def test_a_table_is_printed_with_rows_set_off():
         {"race": None, "zip": "0214*", "k": 0.3333333, "alone": True},
     ]
     spec = grid(rows, columns={"race": "Race", "zip": "ZIP", "k": "k"}, marked="alone", **WORDS)
-    heads, told = table(spec)
+    heads, told = tabulate_chart(spec)
     assert heads == ("Race", "ZIP", "k", "Set off")
     assert told == (("black", "0213*", "2", ""), ("–", "0214*", "0.333", "yes"))
     drawn = drawn_text(spec)
     assert all(f">{text}<" in drawn for text in ("Race", "0213*", "0214*", "0.333"))
-    assert "Set off" not in table(grid(rows, columns=["race"], **WORDS))[0]
-    assert headline(grid([], columns=["race"], **WORDS)) == "The table has no rows"
+    assert "Set off" not in tabulate_chart(grid(rows, columns=["race"], **WORDS))[0]
+    assert join_title(grid([], columns=["race"], **WORDS)) == "The table has no rows"
 
 
 EVIL = ["<b>&\"'", "a.b[0]", "datum['x']", "\x00null", "日本", "x" * 90]

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from shoal.core.errors import UsageError
-from shoal.reports.document import Noted, Page, Section, Table
+from shoal.reports.document import NotedText, Page, Section, Table
 from shoal.studies.claims import AGREES, CORRECTED, DIFFERS, FOUND, Claim, number
 from shoal.studies.pages.charts import lines
 from shoal.studies.pages.rows import FEW, means, measurements
@@ -298,7 +298,10 @@ def test_very_many_rows_are_cut_and_it_is_said():
 
 
 def test_notes_in_a_table_are_escaped_and_link_to_neighbours_alone():
-    cells = (Noted("<i>", "`a` <b>", "danger", "x/page.html"), (Noted("1"), Noted("2", "two")))
+    cells = (
+        NotedText("<i>", "`a` <b>", "danger", "x/page.html"),
+        (NotedText("1"), NotedText("2", "two")),
+    )
     page = Page("t", (Section("s", (), (Table(("A", "B"), (cells,), "Cap", folded=True),)),))
     html = page.html()
     assert "<i>" not in html
@@ -321,10 +324,10 @@ def test_notes_in_a_table_are_escaped_and_link_to_neighbours_alone():
         "..#x",
     ):
         with pytest.raises(UsageError):
-            Noted("x", link=link)
-    assert Noted("x", link="a..b/c.html#d").link == "a..b/c.html#d"
+            NotedText("x", link=link)
+    assert NotedText("x", link="a..b/c.html#d").link == "a..b/c.html#d"
     with pytest.raises(UsageError):
-        Noted("x", tone="loud")
+        NotedText("x", tone="loud")
 
 
 def test_beside_made_up_people_the_paper_s_figures_are_not_drawn():

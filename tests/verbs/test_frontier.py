@@ -39,7 +39,7 @@ METHODS = ("mondrian", "chain")
 @pytest.fixture
 def undrawn(monkeypatch):
     """The page without its charts: only what is kept is looked at."""
-    monkeypatch.setattr(verb, "frontier_page", lambda *facts: Page("Frontier", ()))
+    monkeypatch.setattr(verb, "render_frontier", lambda *facts: Page("Frontier", ()))
 
 
 # The frontier

@@ -13,7 +13,7 @@ from tests.releases.forms.noise_tables import PEOPLE, SCHEMA
 import shoal
 from shoal.cli.main import main
 from shoal.core.errors import SchemaError, UsageError
-from shoal.reports.noise.promise import promised
+from shoal.reports.noise.promise import explain_noise_promise
 
 OPEN = SCHEMA.set(age=shoal.quasi())
 """The schema without a kind, bounds or a domain for the age, which is a number in the table."""
@@ -182,7 +182,7 @@ def test_progress_is_told_while_noise_is_drawn(
 
 def test_what_nobody_believes_before_is_told_as_that() -> None:
     release = shoal.publish(PEOPLE, SCHEMA, form="counts", epsilon=1, dry_run=True)
-    told = promised(release.manifest, prior=0)
+    told = explain_noise_promise(release.manifest, prior=0)
     assert told is not None
     assert [one["before"] for one in told["meaning"]["beliefs"]] == [0, 0]
     assert told["beliefs"] == told["meaning"]["beliefs"]
@@ -190,7 +190,7 @@ def test_what_nobody_believes_before_is_told_as_that() -> None:
 
 def test_exact_numbers_are_told_in_words_that_are_never_too_small() -> None:
     release = shoal.publish(PEOPLE, SCHEMA, form="counts", epsilon="100000/300001", dry_run=True)
-    told = promised(release.manifest)
+    told = explain_noise_promise(release.manifest)
     assert told is not None
     assert told["words"] == {"epsilon": "0.333333", "delta": "0"}
     assert told["privacy"]["epsilon"] == "100000/300001"

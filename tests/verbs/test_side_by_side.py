@@ -12,8 +12,8 @@ import pytest
 
 import shoal
 from shoal.releases.options import COUNTS, RANDOMISED
-from shoal.reports.charts.side_by_side import side_by_side_chart
-from shoal.reports.pages.side_by_side import side_by_side_page, verdict
+from shoal.reports.charts.side_by_side import chart_side_by_side
+from shoal.reports.pages.side_by_side import judge_conclusion, render_side_by_side
 from shoal.verbs.side_by_side.result import Figure, GuaranteeOutcome, SideBySide
 from shoal.verbs.side_by_side.two_tables import Halves, TwoTables
 from shoal.verbs.side_by_side.verb import list_usual_rules, side_by_side
@@ -178,7 +178,7 @@ def test_it_is_plain_json_a_page_and_a_table_of_text(found, tmp_path):
     lines = str(found).splitlines()
     assert lines[0].startswith("Two tables of 488 and 487 rows that share 150 people; ill guessed")
     assert len(lines) == 2 + len(found.made)
-    html = side_by_side_page(told).html()
+    html = render_side_by_side(told).html()
     assert "The paper&#39;s conclusion" in html
     assert "by construction" in html
     assert "± " in html
@@ -217,7 +217,7 @@ def test_what_noise_cannot_do_without_is_told_as_a_reason():
     assert all('"ill"' in reason for reason in reasons)
     assert found.holds is None
     assert "not made: counts, ε = 1: " in str(found)
-    assert "made no release" in verdict(found.to_json()).text
+    assert "made no release" in judge_conclusion(found.to_json()).text
 
 
 def outcome(
@@ -250,13 +250,16 @@ def test_the_conclusion_can_fail_and_one_seed_does_not_tell():
     assert told.holds is True
     assert told.compared[0].noise == "counts, ε = 1"
     assert told.compared[0].more.low == pytest.approx(0.01)
-    assert verdict(told.to_json()).heading == "The paper's conclusion holds here, for 1 of 1 rules"
+    assert (
+        judge_conclusion(told.to_json()).heading
+        == "The paper's conclusion holds here, for 1 of 1 rules"
+    )
     assert "counts at ε = 1 each (loss 0.500) 10.0 ± 0.0" in told.sentence
     crowd = outcome("k-anonymity k=50", "partition", None, 0.45, 0.2, 0.09)
     told = SideBySide((crowd, *noise), "ill", (9, 9), 3, 1, 0.2, 2)
     assert told.holds is False
-    assert verdict(told.to_json()).heading == "The paper's conclusion does not hold here"
-    assert "nobody by `k-anonymity k=50`" in verdict(told.to_json()).text
+    assert judge_conclusion(told.to_json()).heading == "The paper's conclusion does not hold here"
+    assert "nobody by `k-anonymity k=50`" in judge_conclusion(told.to_json()).text
     assert SideBySide((crowd, *noise), "ill", (9, 9), 3, 1, 0.2, 1).holds is None
 
 
@@ -267,7 +270,7 @@ def test_every_series_is_named_once_and_a_loss_that_is_cut_off_is_told():
         for form in (RANDOMISED, COUNTS)
         for e, loss in ((1, 1.0), (4, 0.4))
     ]
-    spec = side_by_side_chart(SideBySide(tuple(made), "ill", (9, 9), 3, 1, 0.105, 2).to_json())
+    spec = chart_side_by_side(SideBySide(tuple(made), "ill", (9, 9), 3, 1, 0.105, 2).to_json())
     values = spec["data"]["values"]
     assert sum(one["label"].startswith("counts, ε = ") for one in values) == 1
     assert [one["lost"] for one in values[2:]] == ["≥ 1", "0.400"] * 2

@@ -6,8 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from shoal.cli.options import ON, SHARE, Roles, Verb, example, output, own, reading, roles
-from shoal.cli.printing import progress, show, table
+from shoal.cli.options import (
+    ON,
+    SHARE,
+    Roles,
+    Verb,
+    add_output_options,
+    add_reading_options,
+    add_role_options,
+    format_examples,
+)
+from shoal.cli.options import option as own
+from shoal.cli.printing import format_table, print_result, show_progress
 
 if TYPE_CHECKING:
     from shoal import Finding, RedTeam
@@ -38,7 +48,7 @@ AUDITING = "auditing"
 @click.command(
     "attack",
     cls=Verb,
-    epilog=example(
+    epilog=format_examples(
         "shoal attack red-team release/ --targets people.csv --limit 0.1",
         "shoal attack intersection release/ other.csv --targets people.csv",
         "shoal attack complementary first/ second/",
@@ -92,9 +102,9 @@ AUDITING = "auditing"
 @own("--name", "names", metavar="COL", help="The targets' column that people are called by.")
 @own("--limit", type=SHARE, metavar="SHARE", help="Leave with 4 where a larger share is exposed.")
 @own("--show", "labels", is_flag=True, help="Name labels, values, providers: for your eyes only.")
-@roles
-@reading
-@output
+@add_role_options
+@add_reading_options
+@add_output_options
 def command(
     name: str,
     releases: tuple[str, ...],
@@ -132,7 +142,7 @@ def command(
         relation=relation or "",
         has_targets=asked["targets"] is not None,
     )
-    with progress(quiet) as step:
+    with show_progress(quiet) as step:
         found: Finding | RedTeam = shoal.attack(
             name,
             list(releases),
@@ -143,8 +153,8 @@ def command(
             **asked,
             **options,
         )
-    text = ranked(found) if isinstance(found, shoal.RedTeam) else finding(found)
-    show(found, as_json, quiet, text)
+    text = describe_ranking(found) if isinstance(found, shoal.RedTeam) else describe_finding(found)
+    print_result(found, as_json, quiet, text)
     if limit is None and name == AUDITING:
         return EXPOSED if found.rate else 0  # the sentence says by how much
     if limit is None or found.rate <= limit:
@@ -153,7 +163,7 @@ def command(
     return EXPOSED
 
 
-def finding(found: Finding) -> str:
+def describe_finding(found: Finding) -> str:
     """One finding in full: what was found, how sure, an example, and what helps."""
     lines = [found.sentence]
     if found.attack != AUDITING:  # which exposes nobody: it bounds what noise may give away
@@ -185,9 +195,13 @@ def _columns(found: Finding) -> list[str]:
         for one in worst_first
     ]
     head = ("sensitive column", "exposed", "share", "sure", "guessing")
-    lines = ["", table(head, rows, right=(1, 2, 3, 4))]
+    lines = ["", format_table(head, rows, right=(1, 2, 3, 4))]
     if found.not_evaluated:
-        lines += ["", "Not evaluated:", table(("sensitive column", "why"), found.not_evaluated)]
+        lines += [
+            "",
+            "Not evaluated:",
+            format_table(("sensitive column", "why"), found.not_evaluated),
+        ]
     return lines
 
 
@@ -207,7 +221,7 @@ def _interval(found: Finding) -> str:
     return f" of the people sampled (95 % interval {low:.1%} to {high:.1%})"
 
 
-def ranked(found: RedTeam) -> str:
+def describe_ranking(found: RedTeam) -> str:
     """All findings, the largest share of people first, then what did not run and why."""
     several = len(found.columns) > 1
     rows = [
@@ -225,13 +239,13 @@ def ranked(found: RedTeam) -> str:
     learnt = ["worst column"] if several else []
     head = ("attack", *learnt, "exposed", "share", "sure", "guessing", "what was found")
     helps = {one.attack: one.defence for one in found.findings if one.exposed}
-    lines = [RANKED_BY, "", table(head, rows, right=range(1 + several, 5 + several))]
+    lines = [RANKED_BY, "", format_table(head, rows, right=range(1 + several, 5 + several))]
     if several:
         lines += ["", "Exposed, by sensitive column:", _matrix(found)]
     if helps:
-        lines += ["", table(("attack", "what helps"), list(helps.items()))]
+        lines += ["", format_table(("attack", "what helps"), list(helps.items()))]
     if found.skipped:
-        lines += ["", "Did not run:", table(("attack", "why"), found.skipped)]
+        lines += ["", "Did not run:", format_table(("attack", "why"), found.skipped)]
     return "\n".join(lines)
 
 
@@ -250,4 +264,4 @@ def _matrix(found: RedTeam) -> str:
         for worst in found.columns
     ]
     head = ("sensitive column", *(one.attack for one in learning))
-    return table(head, rows, right=range(1, len(head)))
+    return format_table(head, rows, right=range(1, len(head)))

@@ -6,30 +6,38 @@ from typing import Any
 
 import click
 
-from shoal.cli.options import Roles, Verb, example, output, own, reading, roles
-from shoal.cli.printing import progress, show
+from shoal.cli.options import (
+    Roles,
+    Verb,
+    add_output_options,
+    add_reading_options,
+    add_role_options,
+    format_examples,
+    option,
+)
+from shoal.cli.printing import print_result, show_progress
 
 
 @click.command(
     "audit",
     cls=Verb,
-    epilog=example(
+    epilog=format_examples(
         "shoal audit any.csv -s schema.toml --json",
         "shoal audit release/ --original patients.csv",
     ),
 )
 @click.argument("source")
-@own("--original", metavar="FILE", help="The table before, to measure what was lost.")
-@own("--population", metavar="FILE", help="The population, for the journalist's risk.")
-@own(
+@option("--original", metavar="FILE", help="The table before, to measure what was lost.")
+@option("--population", metavar="FILE", help="The population, for the journalist's risk.")
+@option(
     "--sampling-fraction",
     type=click.FloatRange(0, 1, min_open=True),
     metavar="SHARE",
     help="Share of the population in the table, to estimate who is unique in the population.",
 )
-@roles
-@reading
-@output
+@add_role_options
+@add_reading_options
+@add_output_options
 def command(
     source: str, roles: Roles, reading: dict[str, Any], as_json: bool, quiet: bool, **asked: Any
 ) -> None:
@@ -46,7 +54,7 @@ def command(
         schema=roles.schema,
         reading=reading,
     )
-    with progress(quiet) as step:
+    with show_progress(quiet) as step:
         step("measuring", 0, 1)
         found = shoal.audit(source, roles.schema(), **asked, **reading)
-    show(found, as_json, quiet)
+    print_result(found, as_json, quiet)

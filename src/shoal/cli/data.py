@@ -7,12 +7,20 @@ from pathlib import Path
 
 import click
 
-from shoal.cli.options import FILE, Verb, example, output, own, write
-from shoal.cli.printing import emit, progress, show, table
+from shoal.cli.options import (
+    FILE,
+    Verb,
+    add_output_options,
+    format_examples,
+    option,
+    write_new_file,
+)
+from shoal.cli.printing import format_table, print_result, print_text, show_progress
 
 
 @click.group(
-    "data", epilog=example("shoal data list", "shoal data copy st_anna.csv", "shoal data fetch")
+    "data",
+    epilog=format_examples("shoal data list", "shoal data copy st_anna.csv", "shoal data fetch"),
 )
 def command() -> None:
     """List, copy and fetch tables.
@@ -22,16 +30,16 @@ def command() -> None:
     """
 
 
-@command.command("list", cls=Verb, epilog=example("shoal data list"))
-@output
-def list_(as_json: bool, quiet: bool) -> None:
+@command.command("list", cls=Verb, epilog=format_examples("shoal data list"))
+@add_output_options
+def list_tables(as_json: bool, quiet: bool) -> None:
     """List the bundled tables, and which of the papers' data sets are here."""
     import shoal
 
     names, found = shoal.bundled.names(), shoal.datasets()
     if as_json:
         document = {"edition": 1, "tables": names, "datasets": found}
-        emit(json.dumps(document, indent=2, ensure_ascii=False))
+        print_text(json.dumps(document, indent=2, ensure_ascii=False))
         return
     if quiet:
         return
@@ -45,7 +53,9 @@ def list_(as_json: bool, quiet: bool) -> None:
         )
         for one in found
     ]
-    emit("\n".join((*names, "", table(("data set", "rows", "where"), rows, right=(1,)))))
+    print_text(
+        "\n".join((*names, "", format_table(("data set", "rows", "where"), rows, right=(1,))))
+    )
 
 
 def _where(files: list[Path]) -> str:
@@ -53,46 +63,50 @@ def _where(files: list[Path]) -> str:
     return ", ".join(dict.fromkeys(str(file.parent) for file in files))
 
 
-@command.command("copy", cls=Verb, epilog=example("shoal data copy st_anna.csv -o patients.csv"))
+@command.command(
+    "copy", cls=Verb, epilog=format_examples("shoal data copy st_anna.csv -o patients.csv")
+)
 @click.argument("name")
-@own("-o", "--out", type=FILE, metavar="FILE", help="The new file; else NAME, here.")
-@output
-def copy(name: str, out: Path | None, as_json: bool, quiet: bool) -> None:
+@option("-o", "--out", type=FILE, metavar="FILE", help="The new file; else NAME, here.")
+@add_output_options
+def copy_table(name: str, out: Path | None, as_json: bool, quiet: bool) -> None:
     """Copy a bundled table."""
     from shoal.data import bundled
 
     target = out or Path(name)
-    write(target, bundled.path(name).read_bytes())
+    write_new_file(target, bundled.path(name).read_bytes())
     if as_json:
-        emit(json.dumps({"edition": 1, "name": name, "file": str(target)}, ensure_ascii=False))
+        print_text(
+            json.dumps({"edition": 1, "name": name, "file": str(target)}, ensure_ascii=False)
+        )
     elif not quiet:
-        emit(f"{name} copied to {target}")
+        print_text(f"{name} copied to {target}")
 
 
 @command.command(
     "fetch",
     cls=Verb,
-    epilog=example(
+    epilog=format_examples(
         "shoal data fetch", "shoal data fetch adult -o data/", "shoal data fetch --from downloads/"
     ),
 )
 @click.argument("names", nargs=-1, metavar="[NAME]...")
-@own(
+@option(
     "-o",
     "--out",
     type=FILE,
     metavar="DIR",
     help="Where it goes; else the folder SHOAL_DATA names, or your data folder.",
 )
-@own(
+@option(
     "--from",
     "source",
     metavar="PLACE",
     help="A folder with the archive's files, or a mirror's address.",
 )
-@own("--replace", is_flag=True, help="Write over files with another content.")
-@output
-def fetch(
+@option("--replace", is_flag=True, help="Write over files with another content.")
+@add_output_options
+def fetch_tables(
     names: tuple[str, ...],
     out: Path | None,
     source: str | None,
@@ -108,6 +122,6 @@ def fetch(
     """
     import shoal
 
-    with progress(quiet) as step:
+    with show_progress(quiet) as step:
         found = shoal.fetch(*names, out=out, source=source, replace=replace, progress=step)
-    show(found, as_json, quiet)
+    print_result(found, as_json, quiet)

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import click
 
-from shoal.cli.options import FILE, Verb, example, output, own
-from shoal.cli.printing import progress, show
+from shoal.cli.options import FILE, Verb, add_output_options, format_examples, option
+from shoal.cli.printing import print_result, show_progress
 
 
-@click.command("demo", cls=Verb, epilog=example("shoal demo", "shoal demo -o story/"))
-@own(
+@click.command("demo", cls=Verb, epilog=format_examples("shoal demo", "shoal demo -o story/"))
+@option(
     "-o",
     "--out",
     type=FILE,
@@ -20,7 +20,7 @@ from shoal.cli.printing import progress, show
     metavar="DIR",
     help="Where the releases and the page go.",
 )
-@output
+@add_output_options
 def command(out: Path, as_json: bool, quiet: bool) -> None:
     """The whole story on bundled data, in under a minute.
 
@@ -29,6 +29,6 @@ def command(out: Path, as_json: bool, quiet: bool) -> None:
     """
     import shoal
 
-    with progress(quiet) as step:
+    with show_progress(quiet) as step:
         story = shoal.demo(out, progress=step)
-    show(story, as_json, quiet)
+    print_result(story, as_json, quiet)

@@ -8,8 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from shoal.cli.options import FILE, ON, SHARE, Roles, Verb, example, output, own, reading, roles
-from shoal.cli.printing import progress, show, table
+from shoal.cli.options import (
+    FILE,
+    ON,
+    SHARE,
+    Roles,
+    Verb,
+    add_output_options,
+    add_reading_options,
+    add_role_options,
+    format_examples,
+    option,
+)
+from shoal.cli.printing import format_table, print_result, show_progress
 
 if TYPE_CHECKING:
     from shoal import Forecast, Validation
@@ -23,7 +34,7 @@ SHOWN = 10
 @click.command(
     "forecast",
     cls=Verb,
-    epilog=example(
+    epilog=format_examples(
         "shoal forecast release/ --original patients.csv --overlap 10%",
         "shoal forecast release/ --others 2 --overlap 500 --limit 5% -o forecast.html",
         'shoal forecast release/ --method chain -m "k-anonymity k=10"',
@@ -31,15 +42,15 @@ SHOWN = 10
     ),
 )
 @click.argument("source", metavar="RELEASE")
-@own("--original", metavar="FILE", help="The table it was made from: where people truly are.")
-@own(
+@option("--original", metavar="FILE", help="The table it was made from: where people truly are.")
+@option(
     "--overlap",
     multiple=True,
     metavar="SHARE|N",
     help="How many of our people are in the other release: a share (1 is all), or a number from 2 "
     "on; 10% unless given.",
 )
-@own(
+@option(
     "--others",
     type=click.IntRange(1),
     default=1,
@@ -47,16 +58,16 @@ SHOWN = 10
     metavar="N",
     help="How many other releases there will be.",
 )
-@own(
+@option(
     "--same-people",
     type=SHARE,
     metavar="SHARE",
     help="Of our people in one of several others, how many are in all: 0 is independent, 1 the "
     "same people; the worse of these two, unless given.",
 )
-@own("--rows", type=click.IntRange(1), metavar="N", help="Rows of each; as many as ours.")
-@own("--method", metavar="NAME", help="How the others publish; as ours was, unless given.")
-@own(
+@option("--rows", type=click.IntRange(1), metavar="N", help="Rows of each; as many as ours.")
+@option("--method", metavar="NAME", help="How the others publish; as ours was, unless given.")
+@option(
     "-m",
     "--model",
     "models",
@@ -64,7 +75,7 @@ SHOWN = 10
     metavar="TEXT",
     help="The others' rule, repeatable; ours, unless given.",
 )
-@own(
+@option(
     "--l",
     "ls",
     type=click.IntRange(2),
@@ -72,7 +83,7 @@ SHOWN = 10
     metavar="N",
     help="Whoever is left with fewer values is exposed; 2 unless given.",
 )
-@own(
+@option(
     "--confidence",
     type=SHARE,
     default=0.5,
@@ -80,7 +91,7 @@ SHOWN = 10
     metavar="SHARE",
     help="The paper's C, for its own estimate.",
 )
-@own(
+@option(
     "--repeats",
     type=click.IntRange(2),
     default=20,
@@ -88,23 +99,23 @@ SHOWN = 10
     metavar="N",
     help="How many releases of the others are drawn.",
 )
-@own("--population", metavar="FILE", help="Everybody the others' tables could be about.")
+@option("--population", metavar="FILE", help="Everybody the others' tables could be about.")
 @ON
-@own("--seed", type=int, default=0, show_default=True, metavar="N", help="For what is drawn.")
-@own(
+@option("--seed", type=int, default=0, show_default=True, metavar="N", help="For what is drawn.")
+@option(
     "--limit",
     type=SHARE,
     metavar="SHARE",
     help="Leave with 4 where a larger share of classes would be exposed.",
 )
-@own("--show", "labels", is_flag=True, help="Name the classes' labels: for your eyes only.")
-@own("-o", "--out", type=FILE, metavar="FILE", help="Draw a page too: forecast.html, or .json.")
-@own(
+@option("--show", "labels", is_flag=True, help="Name the classes' labels: for your eyes only.")
+@option("-o", "--out", type=FILE, metavar="FILE", help="Draw a page too: forecast.html, or .json.")
+@option(
     "--validate",
     is_flag=True,
     help="RELEASE is a table: publish parts of it, and compare with the truth.",
 )
-@own(
+@option(
     "--k",
     "ks",
     type=click.IntRange(2),
@@ -112,15 +123,15 @@ SHOWN = 10
     metavar="N",
     help="With --validate: the k of both releases; repeatable.",
 )
-@own(
+@option(
     "--seeds",
     type=click.IntRange(1),
     metavar="N",
     help="With --validate: how often each setting is tried.",
 )
-@roles
-@reading
-@output
+@add_role_options
+@add_reading_options
+@add_output_options
 def command(
     source: str,
     validate: bool,
@@ -156,13 +167,13 @@ def command(
         page_name="forecast",
         reading=asked["reading"],
     )
-    with progress(quiet) as step:
+    with show_progress(quiet) as step:
         if validate:
             tried = _validated(source, roles, limit, step, asked)
-            show(tried, as_json, quiet, _text_of_trial(tried, asked["out"]))
+            print_result(tried, as_json, quiet, _text_of_trial(tried, asked["out"]))
             return 0
         found = _forecast(source, roles, step, asked)
-    show(found, as_json, quiet, _text(found, asked["out"]))
+    print_result(found, as_json, quiet, _text(found, asked["out"]))
     if limit is None or found.risk <= limit:
         return 0
     told = f"{found.risk:.1%} of the classes would be exposed, more than the limit of {limit:.1%}."
@@ -247,7 +258,7 @@ def _text(found: Forecast, out: Path | None) -> str:
         for one in found.estimates.values()
     ]
     head = ("", "estimator", "exposed", "nine in ten", "it takes it that")
-    lines = [found.sentence, "", *_columns(found), table(head, rows, right=(2, 3)), ""]
+    lines = [found.sentence, "", *_columns(found), format_table(head, rows, right=(2, 3)), ""]
     lines += [*_classes(found), "Supposed:"]
     lines += [f"- {told}" for told in found.assumptions]
     lines += [f"- {one.name}: {'; '.join(one.assumptions)}" for one in _told(found)]
@@ -269,7 +280,7 @@ def _columns(found: Forecast) -> list[str]:
         for one in found.by_column
     ]
     head = ("sensitive column", "exposed", "nine in ten", "too few values already", "others' rule")
-    return [table(head, rows, right=(1, 2, 3)), "", f"By {found.on}:"]
+    return [format_table(head, rows, right=(1, 2, 3)), "", f"By {found.on}:"]
 
 
 def _told(found: Forecast) -> list[Any]:
@@ -303,7 +314,7 @@ def _classes(found: Forecast) -> list[str]:
         for one in found.exposed[:SHOWN]
     ]
     head = ("class", "first row", "rows", "values", "chance", *names)
-    shown = table(head, rows, right=range(5))
+    shown = format_table(head, rows, right=range(5))
     return [*lines, "The classes most at risk, by simulation:", shown, ""]
 
 
@@ -326,7 +337,7 @@ def _text_of_trial(found: Validation, out: Path | None) -> str:
         f"{min(real):.1%} to {max(real):.1%} of the classes came to be exposed.",
         *_tried_columns(found),
         "",
-        table(head, rows, right=range(1, 6)),
+        format_table(head, rows, right=range(1, 6)),
         "",
         *found.legend,
         *found.notes,
@@ -348,4 +359,9 @@ def _tried_columns(found: Validation) -> list[str]:
         for one in found.by_column
     ]
     head = ("sensitive column", "exposed, from", "to", *(f"error, {one}" for one in found.scores))
-    return ["", table(head, rows, right=range(1, len(head))), "", f"By {found.on}, the worst:"]
+    return [
+        "",
+        format_table(head, rows, right=range(1, len(head))),
+        "",
+        f"By {found.on}, the worst:",
+    ]

@@ -19,13 +19,13 @@ from shoal.cli.options import (
     SHARE,
     Roles,
     Verb,
-    example,
-    output,
-    own,
-    reading,
-    roles,
+    add_output_options,
+    add_reading_options,
+    add_role_options,
+    format_examples,
 )
-from shoal.cli.printing import progress, show
+from shoal.cli.options import option as own
+from shoal.cli.printing import print_result, show_progress
 
 if TYPE_CHECKING:
     from shoal import Frame, Frontier, Interrupted, Schema, SideBySide
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 @click.command(
     "frontier",
     cls=Verb,
-    epilog=example(
+    epilog=format_examples(
         "shoal frontier patients.csv -s schema.toml -o frontier/",
         "shoal frontier patients.csv -s schema.toml --methods mondrian,chain --strengths 5,10",
         'shoal frontier patients.csv -s schema.toml -m "k-anonymity k=5" \\',
@@ -102,9 +102,9 @@ if TYPE_CHECKING:
 @own("--overlap", type=int, metavar="N", help="Side by side: people in both halves of the table.")
 @own("--seeds", type=int, metavar="N", help="Side by side: how often to split; else 3.")
 @ACCEPT_KEEP
-@roles
-@reading
-@output
+@add_role_options
+@add_reading_options
+@add_output_options
 def command(
     source: str,
     models: tuple[str, ...],
@@ -157,7 +157,7 @@ def command(
                 both = shoal.side_by_side(table, schema, progress=step, **given, **_given(sides))
         except KeyboardInterrupt:
             raise _stopped_aside() from None
-        show(both, as_json, quiet, _both(both, asked["out"]))
+        print_result(both, as_json, quiet, _both(both, asked["out"]))
         return 0
     kept = asked["out"]
     before = _written(kept)
@@ -180,7 +180,7 @@ def command(
         click.echo(f"WARNING: {warning}", err=True)
     for note in () if quiet else found.notes:
         click.echo(f"Note: {note}", err=True)
-    show(found, as_json, quiet, _text(found, kept))
+    print_result(found, as_json, quiet, _text(found, kept))
     try:
         found.check()
     except shoal.NotMetError as error:  # what was found is printed already, with --json too
@@ -197,11 +197,11 @@ def _opened(
     import shoal
 
     if unread:
-        with progress(quiet) as step:
+        with show_progress(quiet) as step:
             yield step, source
         return
     with (
-        progress(quiet) as step,
+        show_progress(quiet) as step,
         closing(shoal.open(source, kinds=schema.kinds, **reading)) as table,
     ):
         yield step, table

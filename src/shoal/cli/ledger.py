@@ -12,10 +12,31 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from shoal.cli.ledger_options import ABOUT, LEAST, LIMIT, ON, PEOPLE, RHO, SHOW, TO, budget, place
-from shoal.cli.ledger_options import relation as relations
-from shoal.cli.options import FILE, SHARE, Roles, Verb, example, output, own, reading, roles
-from shoal.cli.printing import progress, show, table
+from shoal.cli.ledger_options import (
+    ABOUT,
+    LEAST,
+    LIMIT,
+    ON,
+    PEOPLE,
+    RHO,
+    SHOW,
+    TO,
+    add_budget_options,
+    add_ledger_options,
+)
+from shoal.cli.ledger_options import add_relation_options as relations
+from shoal.cli.options import (
+    FILE,
+    SHARE,
+    Roles,
+    Verb,
+    add_output_options,
+    add_reading_options,
+    add_role_options,
+    format_examples,
+    option,
+)
+from shoal.cli.printing import format_table, print_result, show_progress
 
 # How entries of a ledger are told: a line, everything, or JSON.
 
@@ -35,7 +56,7 @@ RECHECKED = ("no.", "release", "judged with", "today", "why")
 
 
 @dataclass(frozen=True)
-class Told:
+class LedgerOutcome:
     """What a verb of the ledger tells, for programs."""
 
     facts: Mapping[str, Any]
@@ -45,19 +66,24 @@ class Told:
         return {"edition": 1, **self.facts}
 
 
-def tell(book: Ledger, as_json: bool, quiet: bool, text: str, **facts: Any) -> None:
+def print_outcome(book: Ledger, as_json: bool, quiet: bool, text: str, **facts: Any) -> None:
     """Print, and the head of the ledger at the end: whoever notes it will see a cut tail."""
     head = str(book.head())
-    show(Told({**facts, "head": head}), as_json, quiet, f"{text}\nHead of the ledger: {head}")
+    print_result(
+        LedgerOutcome({**facts, "head": head}),
+        as_json,
+        quiet,
+        f"{text}\nHead of the ledger: {head}",
+    )
 
 
-def refused(fact: str, hint: str = "") -> int:
+def print_refusal(fact: str, hint: str = "") -> int:
     """Say on standard error why it is refused; returns the exit code."""
     click.echo(f"{fact}\nHint: {hint}" if hint else fact, err=True)
     return REFUSED
 
 
-def states(entries: Sequence[Any]) -> dict[int, str]:
+def find_states(entries: Sequence[Any]) -> dict[int, str]:
     """What became of each entry, by its number."""
     gone = {
         one.body["number"]: "never out" if one.body.get("never_out") else "withdrawn"
@@ -73,7 +99,7 @@ def _state(entry: Any) -> str:
     return {"withdrawn": "withdraws", "publisher": "trusted"}.get(entry.kind, str(entry.kind))
 
 
-def line(entry: Any, state: str) -> tuple[object, ...]:
+def format_entry_line(entry: Any, state: str) -> tuple[object, ...]:
     """One entry in a line: number, when, by whom, to whom, what, by which rule, spend, state."""
     body = entry.body
     when = str(body["at"])[:16].replace("T", " ")
@@ -91,15 +117,15 @@ def line(entry: Any, state: str) -> tuple[object, ...]:
     )
 
 
-def listed(lines: Sequence[tuple[object, ...]]) -> str:
+def format_entries(lines: Sequence[tuple[object, ...]]) -> str:
     """Lines of entries under their head; what they spend only where one does."""
     rows = [HEAD, *lines]
     if not any(one[SPENDS] for one in lines):
         rows = [(*one[:SPENDS], *one[SPENDS + 1 :]) for one in rows]
-    return table([str(name) for name in rows[0]], rows[1:], right=(0,))
+    return format_table([str(name) for name in rows[0]], rows[1:], right=(0,))
 
 
-def budgeted(name: str, account: Any) -> str:
+def describe_account(name: str, account: Any) -> str:
     """The account of some people in a line: what is spent of how much, and what is left."""
     left = account.left
     if not left and account.budget is not None and account.total is not None:
@@ -118,13 +144,13 @@ def _spends(body: Mapping[str, Any]) -> str:
     return shoal.Spend.from_json(told).in_words(exact=True) if told else ""
 
 
-def accounts(book: Ledger, entries: Sequence[Any]) -> dict[str, Any]:
+def find_accounts(book: Ledger, entries: Sequence[Any]) -> dict[str, Any]:
     """What is spent, by whom releases that spend something are about."""
     abouts = dict.fromkeys(str(one.body["about"]) for one in entries if one.body.get("spend"))
     return {about: book.account(about) for about in abouts}
 
 
-def rechecked(found: Admission) -> tuple[object, ...]:
+def format_recheck_line(found: Admission) -> tuple[object, ...]:
     """One release that was judged again, in a line: what was found, and what became of that."""
     number = "" if found.entry is None else found.entry.number
     state = "holds" if not found.reasons else "accepted" if found.admitted else "FAILS"
@@ -132,7 +158,7 @@ def rechecked(found: Admission) -> tuple[object, ...]:
     return number, found.name, with_, state, " ".join(found.reasons)
 
 
-def everything(entry: Any, state: str) -> list[tuple[str, str]]:
+def list_entry_facts(entry: Any, state: str) -> list[tuple[str, str]]:
     """All that an entry says, name by name, and its place in the chain."""
     chain = {
         "state": state,
@@ -167,7 +193,7 @@ def _rounded(number: Any) -> str:
     return str(shoal.Spend(number)).removeprefix("ε ")
 
 
-def plain(entry: Any, state: str) -> dict[str, Any]:
+def entry_to_json(entry: Any, state: str) -> dict[str, Any]:
     """An entry for programs."""
     return {**entry.to_json(), "state": state}
 
@@ -186,7 +212,7 @@ NOT_WHOLE = 3
 
 @click.group(
     "ledger",
-    epilog=example(
+    epilog=format_examples(
         'shoal ledger init --name "St Anna" --epsilon 2 --delta 1e-6',
         'shoal ledger admit release/ --to "the public" --people patients.csv',
         'shoal ledger admit again/ --accept-risk "agreed with the board on 3 May"',
@@ -219,19 +245,19 @@ def command() -> None:
     """
 
 
-@command.command("init", cls=Verb, epilog=example('shoal ledger init --name "St Anna"'))
-@place
-@own("--name", default="publisher", show_default=True, metavar="TEXT", help="Who publishes.")
-@budget
-@own(
+@command.command("init", cls=Verb, epilog=format_examples('shoal ledger init --name "St Anna"'))
+@add_ledger_options
+@option("--name", default="publisher", show_default=True, metavar="TEXT", help="Who publishes.")
+@add_budget_options
+@option(
     "--composition",
     type=click.Choice(("basic", "advanced", "zcdp")),
     default="basic",
     show_default=True,
     help="How spends add up, for good.",
 )
-@output
-def init(where: tuple[str, Path | None], as_json: bool, quiet: bool, **asked: Any) -> None:
+@add_output_options
+def begin_ledger(where: tuple[str, Path | None], as_json: bool, quiet: bool, **asked: Any) -> None:
     """Begin a ledger, and make a key for it.
 
     With --epsilon and --delta, releases under differential privacy may spend so much in all, by
@@ -246,19 +272,19 @@ def init(where: tuple[str, Path | None], as_json: bool, quiet: bool, **asked: An
             "Keep the key apart from the ledger, and a copy of it: without it the ledger cannot be "
             "continued, nor a release judged together with those in it."
         )
-        tell(made, as_json, quiet, text, key=str(made.key), public=made.keys.public)
+        print_outcome(made, as_json, quiet, text, key=str(made.key), public=made.keys.public)
 
 
 @command.command(
     "admit",
     cls=Verb,
-    epilog=example(
+    epilog=format_examples(
         'shoal ledger admit release/ --to "the public" --people patients.csv',
         'shoal ledger admit again/ --accept-risk "agreed with the board on 3 May"',
     ),
 )
 @click.argument("release")
-@place
+@add_ledger_options
 @PEOPLE
 @ABOUT
 @TO
@@ -266,13 +292,13 @@ def init(where: tuple[str, Path | None], as_json: bool, quiet: bool, **asked: An
 @ON
 @LEAST
 @LIMIT
-@own("--accept-risk", metavar="REASON", help="Record it though it exposes people, and why.")
-@own("--dry-run", is_flag=True, help="Judge it, and record nothing.")
+@option("--accept-risk", metavar="REASON", help="Record it though it exposes people, and why.")
+@option("--dry-run", is_flag=True, help="Judge it, and record nothing.")
 @SHOW
-@roles
-@reading
-@output
-def admit(
+@add_role_options
+@add_reading_options
+@add_output_options
+def admit_release(
     release: str,
     where: tuple[str, Path | None],
     dry_run: bool,
@@ -299,7 +325,7 @@ def admit(
         key=where[1],
     )
     asked |= {"schema": roles.schema(), "show": labels}
-    with shoal.Ledger(*where) as book, progress(quiet) as step:
+    with shoal.Ledger(*where) as book, show_progress(quiet) as step:
         try:
             if dry_run:
                 found = book.judge(release, progress=step, **asked)
@@ -307,26 +333,26 @@ def admit(
                 found = book.admit(release, accept_risk=accept_risk, progress=step, **asked)
         except shoal.Refused as error:
             found = error.admission
-    show(found, as_json, quiet)
+    print_result(found, as_json, quiet)
     return 0 if found.admitted else _refused(found)
 
 
 @command.command(
     "add-foreign",
     cls=Verb,
-    epilog=example('shoal ledger add-foreign theirs.csv -s schema.toml --by "Harbour"'),
+    epilog=format_examples('shoal ledger add-foreign theirs.csv -s schema.toml --by "Harbour"'),
 )
 @click.argument("source", metavar="TABLE")
-@place
-@own("--by", required=True, metavar="TEXT", help="Who made it.")
+@add_ledger_options
+@option("--by", required=True, metavar="TEXT", help="Who made it.")
 @ABOUT
 @TO
 @ON
-@budget
+@add_budget_options
 @RHO
-@roles
-@output
-def add_foreign(
+@add_role_options
+@add_output_options
+def record_foreign(
     source: str,
     where: tuple[str, Path | None],
     roles: Roles,
@@ -347,13 +373,13 @@ def add_foreign(
             f"Entry {entry.number}: a release by {asked['by']}\n"
             "To judge what you released before together with it: shoal ledger recheck"
         )
-        tell(book, as_json, quiet, text, entry=entry.to_json())
+        print_outcome(book, as_json, quiet, text, entry=entry.to_json())
 
 
-@command.command("list", cls=Verb, epilog=example("shoal ledger list --json"))
-@place
-@own("--about", metavar="TEXT", help="Only what is about these people.")
-@own(
+@command.command("list", cls=Verb, epilog=format_examples("shoal ledger list --json"))
+@add_ledger_options
+@option("--about", metavar="TEXT", help="Only what is about these people.")
+@option(
     "--last",
     type=click.IntRange(1),
     default=LISTED,
@@ -361,9 +387,9 @@ def add_foreign(
     metavar="N",
     help="At most so many entries, the newest.",
 )
-@own("--all", "every", is_flag=True, help="All of them.")
-@output
-def list_(
+@option("--all", "every", is_flag=True, help="All of them.")
+@add_output_options
+def list_entries(
     where: tuple[str, Path | None],
     about: str | None,
     last: int,
@@ -379,48 +405,48 @@ def list_(
 
     with shoal.Ledger(*where) as book:
         told = book.recent(None if every else last, about)
-        state = states([*told, *book.withdrawals([one.number for one in told])])
-        text = listed([line(one, state[one.number]) for one in told])
+        state = find_states([*told, *book.withdrawals([one.number for one in told])])
+        text = format_entries([format_entry_line(one, state[one.number]) for one in told])
         if not every and len(told) == last:
             text += f"\nThe last {last:,} entries; all of them: --all"
-        found = accounts(book, told)
-        text += "".join(f"\n{budgeted(name, one)}" for name, one in found.items())
+        found = find_accounts(book, told)
+        text += "".join(f"\n{describe_account(name, one)}" for name, one in found.items())
         plainly = {name: one.to_json() for name, one in found.items()}
-        lines = [plain(one, state[one.number]) for one in told]
-        tell(book, as_json, quiet, text, entries=lines, accounts=plainly)
+        lines = [entry_to_json(one, state[one.number]) for one in told]
+        print_outcome(book, as_json, quiet, text, entries=lines, accounts=plainly)
 
 
-@command.command("show", cls=Verb, epilog=example("shoal ledger show 3"))
+@command.command("show", cls=Verb, epilog=format_examples("shoal ledger show 3"))
 @click.argument("number", type=click.IntRange(1))
-@place
-@output
-def show_(number: int, where: tuple[str, Path | None], as_json: bool, quiet: bool) -> None:
+@add_ledger_options
+@add_output_options
+def show_entry(number: int, where: tuple[str, Path | None], as_json: bool, quiet: bool) -> None:
     """Show everything that one entry says."""
     import shoal
 
     with shoal.Ledger(*where) as book:
         entry = book.entry(number)
-        state = states([entry, *book.withdrawals((number,))])[number]
-        text = f"Entry {number}\n\n{table(('what', 'is'), everything(entry, state))}"
-        tell(book, as_json, quiet, text, entry=plain(entry, state))
+        state = find_states([entry, *book.withdrawals((number,))])[number]
+        text = f"Entry {number}\n\n{format_table(('what', 'is'), list_entry_facts(entry, state))}"
+        print_outcome(book, as_json, quiet, text, entry=entry_to_json(entry, state))
 
 
-@command.command("verify", cls=Verb, epilog=example("shoal ledger verify --head 12:5a0c…"))
-@place
-@own(
+@command.command("verify", cls=Verb, epilog=format_examples("shoal ledger verify --head 12:5a0c…"))
+@add_ledger_options
+@option(
     "--head",
     "heads",
     multiple=True,
     metavar="N:HASH",
     help="A head noted earlier, on a report say; repeatable.",
 )
-@own(
+@option(
     "--restore-triggers",
     is_flag=True,
     help="Put back what lets the database refuse changes, then verify.",
 )
-@output
-def verify(
+@add_output_options
+def verify_ledger(
     where: tuple[str, Path | None],
     heads: tuple[str, ...],
     restore_triggers: bool,
@@ -449,26 +475,28 @@ def verify(
     if any("triggers" in one for one in found):
         lines.append("To put the triggers back: shoal ledger verify --restore-triggers")
     facts = {"whole": not found, "head": last and str(last), "problems": found}
-    show(Told(facts), as_json, quiet, "\n".join(lines))
+    print_result(LedgerOutcome(facts), as_json, quiet, "\n".join(lines))
     return NOT_WHOLE if found else 0
 
 
-@command.command("recheck", cls=Verb, epilog=example("shoal ledger recheck --people patients.csv"))
-@place
+@command.command(
+    "recheck", cls=Verb, epilog=format_examples("shoal ledger recheck --people patients.csv")
+)
+@add_ledger_options
 @PEOPLE
 @ON
 @LEAST
-@own(
+@option(
     "--limit",
     type=SHARE,
     metavar="SHARE",
     help="Share of people whom an attack may expose; else what was recorded.",
 )
 @SHOW
-@roles
-@reading
-@output
-def recheck(
+@add_role_options
+@add_reading_options
+@add_output_options
+def recheck_releases(
     where: tuple[str, Path | None],
     labels: bool,
     roles: Roles,
@@ -484,15 +512,17 @@ def recheck(
     import shoal
 
     asked |= {"schema": roles.schema(), "show": labels}
-    with shoal.Ledger(*where) as book, progress(quiet) as step:
+    with shoal.Ledger(*where) as book, show_progress(quiet) as step:
         found = book.recheck(progress=step, **asked)
     failed = [one for one in found if not one.admitted]
-    text = table(RECHECKED, [rechecked(one) for one in found], right=(0,))
+    text = format_table(RECHECKED, [format_recheck_line(one) for one in found], right=(0,))
     text += "".join(f"\n\n{one}" for one in failed)
-    show(Told({"admissions": [one.to_json() for one in found]}), as_json, quiet, text)
+    print_result(
+        LedgerOutcome({"admissions": [one.to_json() for one in found]}), as_json, quiet, text
+    )
     if not failed:
         return 0
-    return refused(
+    return print_refusal(
         f"{len(failed):,} of {len(found):,} releases expose people whose risk nobody accepted.",
         "give --people, if none are given: without them the worst is assumed. Else withdraw what "
         "exposes them, or tell those whom it is about.",
@@ -500,14 +530,14 @@ def recheck(
 
 
 @command.command(
-    "withdraw", cls=Verb, epilog=example('shoal ledger withdraw 3 --reason "recalled"')
+    "withdraw", cls=Verb, epilog=format_examples('shoal ledger withdraw 3 --reason "recalled"')
 )
 @click.argument("number", type=click.IntRange(1))
-@place
-@own("--reason", required=True, metavar="TEXT", help="Why.")
-@own("--never-out", is_flag=True, help="Nobody was given it: forget it from now on.")
-@output
-def withdraw(
+@add_ledger_options
+@option("--reason", required=True, metavar="TEXT", help="Why.")
+@option("--never-out", is_flag=True, help="Nobody was given it: forget it from now on.")
+@add_output_options
+def withdraw_release(
     number: int,
     where: tuple[str, Path | None],
     reason: str,
@@ -525,19 +555,19 @@ def withdraw(
     with shoal.Ledger(*where) as book:
         entry = book.withdraw(number, reason, never_out=never_out)
         text = f"Entry {entry.number}: release {number} is withdrawn"
-        tell(book, as_json, quiet, text, entry=entry.to_json())
+        print_outcome(book, as_json, quiet, text, entry=entry.to_json())
 
 
 @command.command(
     "acknowledge",
     cls=Verb,
-    epilog=example('shoal ledger acknowledge --reason "restored from the backup of 3 May"'),
+    epilog=format_examples('shoal ledger acknowledge --reason "restored from the backup of 3 May"'),
 )
 @click.argument("releases", nargs=-1, type=FILE, metavar="[RELEASE]...")
-@place
-@own("--reason", required=True, metavar="TEXT", help="How the entries were lost.")
-@output
-def acknowledge(
+@add_ledger_options
+@option("--reason", required=True, metavar="TEXT", help="How the entries were lost.")
+@add_output_options
+def acknowledge_loss(
     releases: tuple[Path, ...],
     where: tuple[str, Path | None],
     reason: str,
@@ -560,15 +590,15 @@ def acknowledge(
             f"Spends of lost entries that stay counted: {spends:,}\n"
             "Record what is out again: shoal ledger admit RELEASE"
         )
-        tell(book, as_json, quiet, text, entry=entry.to_json())
+        print_outcome(book, as_json, quiet, text, entry=entry.to_json())
 
 
-@command.command("trust", cls=Verb, epilog=example('shoal ledger trust "Harbour" 9f2c…'))
+@command.command("trust", cls=Verb, epilog=format_examples('shoal ledger trust "Harbour" 9f2c…'))
 @click.argument("name")
 @click.argument("public")
-@place
-@output
-def trust(
+@add_ledger_options
+@add_output_options
+def trust_publisher(
     name: str, public: str, where: tuple[str, Path | None], as_json: bool, quiet: bool
 ) -> None:
     """Let another publisher write this ledger too.
@@ -580,15 +610,17 @@ def trust(
     with shoal.Ledger(*where) as book:
         entry = book.trust(name, public)
         text = f"Entry {entry.number}: {name} may write this ledger"
-        tell(book, as_json, quiet, text, entry=entry.to_json())
+        print_outcome(book, as_json, quiet, text, entry=entry.to_json())
 
 
-@command.command("key", cls=Verb, epilog=example('shoal ledger key --new "Harbour" -o harbour.key'))
-@place
-@own("--new", metavar="NAME", help="Make a key for another publisher of this ledger.")
-@own("-o", "--out", type=FILE, metavar="FILE", help="Where the new key goes.")
-@output
-def key(
+@command.command(
+    "key", cls=Verb, epilog=format_examples('shoal ledger key --new "Harbour" -o harbour.key')
+)
+@add_ledger_options
+@option("--new", metavar="NAME", help="Make a key for another publisher of this ledger.")
+@option("-o", "--out", type=FILE, metavar="FILE", help="Where the new key goes.")
+@add_output_options
+def show_key(
     where: tuple[str, Path | None], new: str | None, out: Path | None, as_json: bool, quiet: bool
 ) -> None:
     """Show whose key this is, or make one for another publisher.
@@ -611,7 +643,7 @@ def key(
         text += f"\nThe key is in {out}: hand it over in secret, and write\n  " + (
             f'shoal ledger trust "{keys.name}" {keys.public}'
         )
-    show(Told(facts), as_json, quiet, text)
+    print_result(LedgerOutcome(facts), as_json, quiet, text)
 
 
 def _refused(found: Admission) -> int:
@@ -619,4 +651,4 @@ def _refused(found: Admission) -> int:
     import shoal
 
     error = shoal.Refused(found)
-    return refused(error.fact, error.hint)
+    return print_refusal(error.fact, error.hint)

@@ -8,12 +8,13 @@ from typing import Any
 
 import click
 
-from shoal.cli.options import FILE, SHARE, own
+from shoal.cli.options import FILE, SHARE
+from shoal.cli.options import option as own
 
 Function = Callable[..., Any]
 
 
-def place(command: Function) -> Function:
+def add_ledger_options(command: Function) -> Function:
     """Options for the ledger and its key; the command gets the two as ``where``."""
 
     @functools.wraps(command)
@@ -45,7 +46,7 @@ RELATIONS = {
 }
 
 
-def relation(command: Function, option: Callable[..., Any] = own) -> Function:
+def add_relation_options(command: Function, option: Callable[..., Any] = own) -> Function:
     """Options for what a release is to the earlier ones, where that is known."""
     for words, text in RELATIONS.items():
         flag = option(f"--{words.replace(' ', '-')}", "relation", flag_value=words, help=text)
@@ -53,7 +54,7 @@ def relation(command: Function, option: Callable[..., Any] = own) -> Function:
     return command
 
 
-def budget(command: Function) -> Function:
+def add_budget_options(command: Function) -> Function:
     """Options for what differential privacy spends, or may."""
     epsilon = own("--epsilon", metavar="NUMBER", help="Differential privacy's ε: 1, 0.1 or 1/3.")
     delta = own("--delta", metavar="NUMBER", help="And its δ.")

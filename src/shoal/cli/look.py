@@ -6,8 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from shoal.cli.options import Roles, Verb, example, output, reading, roles
-from shoal.cli.printing import progress, show, table
+from shoal.cli.options import (
+    Roles,
+    Verb,
+    add_output_options,
+    add_reading_options,
+    add_role_options,
+    format_examples,
+)
+from shoal.cli.printing import format_table, print_result, show_progress
 
 if TYPE_CHECKING:
     from shoal import Look
@@ -18,12 +25,14 @@ HEAD = ("column", "kind", "role", "distinct", "nulls", "why")
 @click.command(
     "look",
     cls=Verb,
-    epilog=example("shoal look patients.csv", "shoal look survey.xlsx --sheet answers --null NA"),
+    epilog=format_examples(
+        "shoal look patients.csv", "shoal look survey.xlsx --sheet answers --null NA"
+    ),
 )
 @click.argument("source")
-@roles
-@reading
-@output
+@add_role_options
+@add_reading_options
+@add_output_options
 def command(source: str, roles: Roles, reading: dict[str, Any], as_json: bool, quiet: bool) -> None:
     """Show columns, likely roles and why, and how many people are unique.
 
@@ -32,14 +41,14 @@ def command(source: str, roles: Roles, reading: dict[str, Any], as_json: bool, q
     import shoal
 
     shoal.check_request(tables=[source], schema=roles.schema, reading=reading)
-    with progress(quiet) as step:
+    with show_progress(quiet) as step:
         step("looking", 0, 1)
         if roles.given:
             found = shoal.look(*roles.suggested(source, reading))
         else:
             found = shoal.look(source, **reading)
     text = None if as_json or quiet else _text(found)
-    show(found, as_json, quiet, text)
+    print_result(found, as_json, quiet, text)
 
 
 def _text(found: Look) -> str:
@@ -57,7 +66,7 @@ def _columns(found: Look) -> str:
         why = column.reason or "as you said"
         counts = f"{profile.distinct:,}", f"{profile.nulls:,}"
         rows.append((field.name, field.kind, column.role, *counts, why))
-    return table(HEAD, rows, right=(3, 4))
+    return format_table(HEAD, rows, right=(3, 4))
 
 
 def _unique(found: Look) -> list[str]:
@@ -66,7 +75,11 @@ def _unique(found: Look) -> list[str]:
         (("+ " if at else "") + name, f"{unique:,}", f"{unique / found.rows:.1%}")
         for at, (name, unique) in enumerate([] if found.is_unsettled else found.growth())
     ]
-    grown = [table(("whoever knows", "finds unique", "share"), rows, right=(1, 2))] if rows else []
+    grown = (
+        [format_table(("whoever knows", "finds unique", "share"), rows, right=(1, 2))]
+        if rows
+        else []
+    )
     more = [
         f"With {name} as well, {with_:,} instead of {without:,} would be unique."
         for name, without, with_ in found.overlooked()[:5]

@@ -11,25 +11,25 @@ from shoal.cli.options import (
     ONE_ROW_HELP,
     Roles,
     Verb,
-    example,
-    output,
-    own,
-    reading,
-    roles,
+    add_output_options,
+    add_reading_options,
+    add_role_options,
+    format_examples,
+    option,
 )
-from shoal.cli.printing import progress, show
+from shoal.cli.printing import print_result, show_progress
 
 
 @click.command(
     "m-privacy",
     cls=Verb,
-    epilog=example(
+    epilog=format_examples(
         'shoal m-privacy pooled.csv -s schema.toml -m "k-anonymity k=5" --members 2',
         'shoal m-privacy release/ -m "k-anonymity k=5" -m "distinct-diversity l=3" --members 1',
     ),
 )
 @click.argument("source")
-@own(
+@option(
     "-m",
     "--model",
     "models",
@@ -38,14 +38,14 @@ from shoal.cli.printing import progress, show
     metavar="TEXT",
     help="A requirement that must hold against every coalition; repeatable.",
 )
-@own(
+@option(
     "--members",
     type=click.IntRange(0),
     required=True,
     metavar="M",
     help="How many providers may work together.",
 )
-@own(
+@option(
     "--verifier",
     default="exact",
     show_default=True,
@@ -54,17 +54,17 @@ from shoal.cli.printing import progress, show
     "top-down, bottom-up, binary, adaptive. All agree.",
 )
 @ACCEPT_KEEP
-@own("--one-row", metavar="TEXT", help=ONE_ROW_HELP)
-@own(
+@option("--one-row", metavar="TEXT", help=ONE_ROW_HELP)
+@option(
     "--show",
     "labels",
     is_flag=True,
     help="Show the labels of the classes that break, the coalition's names and the rows that are "
     "left.",
 )
-@roles
-@reading
-@output
+@add_role_options
+@add_reading_options
+@add_output_options
 def command(
     source: str,
     models: tuple[str, ...],
@@ -93,10 +93,10 @@ def command(
         one_row=asked["one_row"],
         reading=reading,
     )
-    with progress(quiet) as step:
+    with show_progress(quiet) as step:
         step("trying coalitions", 0, 1)
         found = shoal.m_privacy(
             source, roles.schema(), " & ".join(models), members, show=labels, **asked, **reading
         )
-    show(found if labels else found.unnamed(), as_json, quiet)
+    print_result(found if labels else found.unnamed(), as_json, quiet)
     return 0 if found.holds else 3

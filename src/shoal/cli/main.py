@@ -11,8 +11,8 @@ from typing import Any
 
 import click
 
-from shoal.cli.outcome import guarded
-from shoal.cli.printing import outlets
+from shoal.cli.outcome import run_guarded
+from shoal.cli.printing import tolerate_lost_outlets
 from shoal.core import interruption
 
 VERBS = {
@@ -40,7 +40,7 @@ def _file(verb: str) -> str:
     return f"shoal.cli.{verb.replace('-', '_')}"
 
 
-class Unknown(click.UsageError):
+class UnknownVerb(click.UsageError):
     """A verb that does not exist, with the nearest that does."""
 
     def __init__(self, name: str, known: Sequence[str], context: click.Context) -> None:
@@ -68,7 +68,7 @@ class Verbs(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The verb that the arguments name, or an error that names the nearest."""
         if args[0] not in VERBS and not args[0].startswith("-"):
-            raise Unknown(args[0], list(VERBS), ctx)
+            raise UnknownVerb(args[0], list(VERBS), ctx)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -84,8 +84,8 @@ class Verbs(click.Group):
         run = super().main
         extra["standalone_mode"] = False
         code: int | None = None
-        with suppress(KeyboardInterrupt), outlets():
-            code = guarded(lambda: run(given, prog_name or "shoal", **extra), given)
+        with suppress(KeyboardInterrupt), tolerate_lost_outlets():
+            code = run_guarded(lambda: run(given, prog_name or "shoal", **extra), given)
         sys.exit(interruption.exit_code() if code is None else code)
 
 

@@ -7,40 +7,40 @@ from typing import Any
 
 import click
 
-from shoal.cli.options import SHARE, Verb, example, output, own
-from shoal.cli.printing import show
+from shoal.cli.options import SHARE, Verb, add_output_options, format_examples, option
+from shoal.cli.printing import print_result
 
 
 @click.command(
     "meaning",
     cls=Verb,
-    epilog=example(
+    epilog=format_examples(
         "shoal meaning --epsilon 1 --prior 10%",
         "shoal meaning --epsilon 0.5 --delta 1e-9 --people 1000",
         "shoal meaning --epsilon 1 --prior flu=70% --prior other=30% --presence",
     ),
 )
-@own("--epsilon", required=True, metavar="E", help="The promise: 1, 0.1 or 1/3.")
-@own("--delta", default="0", show_default=True, metavar="D", help="Its delta: 1e-6.")
-@own(
+@option("--epsilon", required=True, metavar="E", help="The promise: 1, 0.1 or 1/3.")
+@option("--delta", default="0", show_default=True, metavar="D", help="Its delta: 1e-6.")
+@option(
     "--people",
     type=click.IntRange(1),
     metavar="N",
     help="How many people it is for at once; one unless given.",
 )
-@own(
+@option(
     "--prior",
     "priors",
     multiple=True,
     metavar="SHARE|VALUE=SHARE",
     help="What is believed of a person before: 10%, or a share for each value.",
 )
-@own(
+@option(
     "--presence",
     is_flag=True,
     help="Neighbours add or remove a person, as for counts and synthetic tables.",
 )
-@output
+@add_output_options
 def command(
     epsilon: str,
     delta: str,
@@ -60,7 +60,7 @@ def command(
 
     neighbours = "add or remove" if presence else "change"
     found = shoal.semantic_privacy(epsilon, delta, people, _prior(priors), neighbours)
-    show(found, as_json, quiet)
+    print_result(found, as_json, quiet)
 
 
 def _prior(given: Sequence[str]) -> Any:

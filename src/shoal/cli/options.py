@@ -64,13 +64,13 @@ class Verb(click.Command):
                 formatter.write_dl(records)
 
 
-own = functools.partial(click.option, cls=Option)
+option = functools.partial(click.option, cls=Option)
 """An option of one verb only."""
-ACCEPT_KEEP = own(
+ACCEPT_KEEP = option(
     "--accept-keep", is_flag=True, help="Accept that kept columns make classes smaller."
 )
 """What every verb that judges classes is told in the same words."""
-ON = own(
+ON = option(
     "--on",
     multiple=True,
     metavar="COL",
@@ -79,7 +79,7 @@ ON = own(
 """What every verb that attacks, forecasts or compares is asked about in the same words."""
 
 
-def example(*lines: str) -> str:
+def format_examples(*lines: str) -> str:
     """Command lines for the end of a help text."""
     return "\n".join(("\b", "Example:", *(f"  {line}" for line in lines)))
 
@@ -163,7 +163,7 @@ class Roles:
         from shoal import Schema
 
         file = self.file or Path()
-        return Schema.parse(read(file), files=lambda name: read(file.parent / name))
+        return Schema.parse(read_text(file), files=lambda name: read_text(file.parent / name))
 
     def _with_flags(self, schema: Schema) -> Schema:
         """The roles of the flags; a column that has that role already keeps its settings."""
@@ -205,12 +205,12 @@ def _tree(file: Path) -> Hierarchy | None:
     from shoal import HierarchyError, from_arx_csv
 
     try:
-        return from_arx_csv(read(file), source=str(file))
+        return from_arx_csv(read_text(file), source=str(file))
     except HierarchyError as error:
         raise HierarchyError(f"{file}: {error.fact}", error.hint) from None
 
 
-def read(path: Path) -> str:
+def read_text(path: Path) -> str:
     """A text file, as UTF-8."""
     from shoal import InputError
 
@@ -222,7 +222,7 @@ def read(path: Path) -> str:
         raise InputError(f"{path} is not UTF-8.", "save it as UTF-8.") from None
 
 
-def write(path: Path, content: bytes) -> None:
+def write_new_file(path: Path, content: bytes) -> None:
     """A new file; one that exists is never overwritten."""
     from shoal import OutputError
 
@@ -242,7 +242,7 @@ ONE_ROW_HELP = (
 )
 
 
-def roles(command: Function) -> Function:
+def add_role_options(command: Function) -> Function:
     """Options for the roles of columns; the command gets them as ``roles``."""
 
     @functools.wraps(command)
@@ -313,7 +313,7 @@ READING = (
 )
 
 
-def reading(command: Function) -> Function:
+def add_reading_options(command: Function) -> Function:
     """Options for reading a table; the command gets those that were set as ``reading``."""
 
     @functools.wraps(command)
@@ -358,7 +358,7 @@ def reading(command: Function) -> Function:
     return _stacked(collected, options)
 
 
-def output(command: Function) -> Function:
+def add_output_options(command: Function) -> Function:
     """The options of every verb: ``as_json`` and ``quiet``."""
     return _stacked(
         command,

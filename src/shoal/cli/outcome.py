@@ -16,7 +16,7 @@ from typing import Any
 
 import click
 
-from shoal.cli.printing import emit, utf8
+from shoal.cli.printing import print_text, write_as_utf8
 from shoal.core import interruption
 
 SETTINGS = {
@@ -30,9 +30,9 @@ STOPPED = (
 )
 
 
-def guarded(run: Callable[[], Any], arguments: Sequence[str]) -> int:
+def run_guarded(run: Callable[[], Any], arguments: Sequence[str]) -> int:
     """Run, and return the exit code; an error is told before that."""
-    utf8()
+    write_as_utf8()
     interruption.announce_with(lambda code: _tell(*STOPPED, code, arguments))
     try:
         with interruption.handle_signals():
@@ -99,7 +99,7 @@ def _tell(fact: str, hint: str, code: int, arguments: Sequence[str]) -> int:
     hint = _as_flags(hint)
     if "--json" in arguments:
         error = {"fact": fact, "hint": hint, "exit_code": code}
-        emit(json.dumps({"edition": 1, "error": error}, ensure_ascii=False, indent=2))
+        print_text(json.dumps({"edition": 1, "error": error}, ensure_ascii=False, indent=2))
     click.echo(f"{fact}\nHint: {hint}" if hint else fact, err=True)
     return code
 

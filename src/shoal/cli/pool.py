@@ -7,11 +7,21 @@ from typing import Any
 
 import click
 
-from shoal.cli.options import FILE, ONE_ROW_HELP, SHARE, Roles, Verb, example, output, own, reading
-from shoal.cli.printing import Result, progress, show
+from shoal.cli.options import (
+    FILE,
+    ONE_ROW_HELP,
+    SHARE,
+    Roles,
+    Verb,
+    add_output_options,
+    add_reading_options,
+    format_examples,
+    option,
+)
+from shoal.cli.printing import Result, print_result, show_progress
 from shoal.cli.publish import CHOICE, FORMATS
 
-AGREEMENT = own(
+AGREEMENT = option(
     "--agreement",
     metavar="HASH",
     help="Refuse a pool of any other agreement; its first 12 digits do.",
@@ -20,7 +30,7 @@ AGREEMENT = own(
 
 @click.group(
     "pool",
-    epilog=example(
+    epilog=format_examples(
         "shoal pool init POOL -s schema.toml --provider A --provider B --provider C \\",
         '    -m "m-privacy m=1 (k-anonymity k=5 & distinct-diversity l=2)" \\',
         "    --method provider-aware --hold-back 0.01",
@@ -42,13 +52,13 @@ def command() -> None:
 @command.command(
     "init",
     cls=Verb,
-    epilog=example(
+    epilog=format_examples(
         "shoal pool init POOL -s schema.toml --provider A --provider B \\",
         '    -m "m-privacy m=1 (k-anonymity k=5 & distinct-diversity l=2)"',
     ),
 )
 @click.argument("pool", type=FILE)
-@own(
+@option(
     "-s",
     "--schema",
     "file",
@@ -56,13 +66,13 @@ def command() -> None:
     metavar="FILE",
     help="The agreed roles, kinds and hierarchies (TOML).",
 )
-@own(
+@option(
     "--hierarchies",
     type=FILE,
     metavar="DIR",
     help="Hierarchies in ARX's format, one COLUMN.csv each.",
 )
-@own(
+@option(
     "-m",
     "--model",
     "models",
@@ -70,14 +80,14 @@ def command() -> None:
     metavar="TEXT",
     help="The requirement, all inside m-privacy; repeatable, all must hold.",
 )
-@own(
+@option(
     "--provider",
     "providers",
     multiple=True,
     metavar="NAME",
     help="Who takes part; repeatable. Else whoever adds rows.",
 )
-@own(
+@option(
     "--method",
     default="provider-aware",
     show_default=True,
@@ -85,15 +95,15 @@ def command() -> None:
     help="How classes are made.",
 )
 @CHOICE
-@own(
+@option(
     "--hold-back",
     type=SHARE,
     default=0.0,
     metavar="SHARE",
     help="Share of rows that may be left out, such as 0.05 or 5%.",
 )
-@output
-def init(
+@add_output_options
+def begin_pool(
     pool: Path,
     file: Path | None,
     hierarchies: Path | None,
@@ -152,17 +162,19 @@ def _refuse_unruled() -> None:
 @command.command(
     "add",
     cls=Verb,
-    epilog=example("shoal pool add POOL --provider A patients.csv --agreement 3f2a91c07d5e"),
+    epilog=format_examples(
+        "shoal pool add POOL --provider A patients.csv --agreement 3f2a91c07d5e"
+    ),
 )
 @click.argument("pool", type=FILE)
 @click.argument("source", metavar="FILE")
-@own("--provider", required=True, metavar="NAME", help="Whose rows they are.")
+@option("--provider", required=True, metavar="NAME", help="Whose rows they are.")
 @AGREEMENT
-@own("--replace", is_flag=True, help="In place of rows that it added before.")
-@own("--one-row", metavar="TEXT", help=ONE_ROW_HELP)
-@reading
-@output
-def add(
+@option("--replace", is_flag=True, help="In place of rows that it added before.")
+@option("--one-row", metavar="TEXT", help=ONE_ROW_HELP)
+@add_reading_options
+@add_output_options
+def add_rows(
     pool: Path,
     source: str,
     provider: str,
@@ -188,28 +200,32 @@ def add(
     _tell(made, as_json, quiet, str(made), awaited)
 
 
-@command.command("status", cls=Verb, epilog=example("shoal pool status POOL --json"))
+@command.command("status", cls=Verb, epilog=format_examples("shoal pool status POOL --json"))
 @click.argument("pool", type=FILE)
-@output
-def status(pool: Path, as_json: bool, quiet: bool) -> None:
+@add_output_options
+def show_status(pool: Path, as_json: bool, quiet: bool) -> None:
     """Say who has added rows and who is awaited.
 
     Names and the agreement only: how many rows a provider has is told to nobody else.
     """
     import shoal
 
-    show(shoal.pool_status(pool), as_json, quiet)
+    print_result(shoal.pool_status(pool), as_json, quiet)
 
 
-@command.command("publish", cls=Verb, epilog=example("shoal pool publish POOL -o release/"))
+@command.command("publish", cls=Verb, epilog=format_examples("shoal pool publish POOL -o release/"))
 @click.argument("pool", type=FILE)
-@own("-o", "--out", type=FILE, metavar="DIR", help="The release's folder.")
+@option("-o", "--out", type=FILE, metavar="DIR", help="The release's folder.")
 @AGREEMENT
-@own("--format", type=click.Choice(FORMATS), default="csv", show_default=True, help="Of the table.")
-@own("--replace", is_flag=True, help="Replace a release that is there.")
-@own("--again", is_flag=True, help="Though the pool was published before; the partners are told.")
-@output
-def publish(pool: Path, out: Path | None, as_json: bool, quiet: bool, **asked: Any) -> None:
+@option(
+    "--format", type=click.Choice(FORMATS), default="csv", show_default=True, help="Of the table."
+)
+@option("--replace", is_flag=True, help="Replace a release that is there.")
+@option(
+    "--again", is_flag=True, help="Though the pool was published before; the partners are told."
+)
+@add_output_options
+def publish_pool(pool: Path, out: Path | None, as_json: bool, quiet: bool, **asked: Any) -> None:
     """Publish everybody's rows as one release, verified.
 
     Beside it, in DIR.partners, a joint certificate, and for each provider a page on what the
@@ -220,7 +236,7 @@ def publish(pool: Path, out: Path | None, as_json: bool, quiet: bool, **asked: A
     shoal.check_request(
         lambda: shoal.pool_status(pool), lambda: _check_folder(out, asked["replace"])
     )
-    with progress(quiet) as step:
+    with show_progress(quiet) as step:
         made = shoal.pool_publish(pool, out or Path(), progress=step, **asked)
     _tell(
         made,
@@ -245,4 +261,4 @@ def _check_folder(out: Path | None, replace: bool) -> None:
 
 
 def _tell(made: Result, as_json: bool, quiet: bool, *lines: str) -> None:
-    show(made, as_json, quiet, "\n".join(filter(None, lines)))
+    print_result(made, as_json, quiet, "\n".join(filter(None, lines)))

@@ -31,7 +31,7 @@ class Result(Protocol):
         """Plain values for JSON."""
 
 
-def utf8() -> None:
+def write_as_utf8() -> None:
     """Write UTF-8 whatever the locale says; a name that is no text is escaped."""
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
@@ -71,7 +71,7 @@ class _Outlet:
 
 
 @contextmanager
-def outlets() -> Iterator[None]:
+def tolerate_lost_outlets() -> Iterator[None]:
     """Print to readers that may go away, or that are not there: a run ends as it would have."""
     before = sys.stdout, sys.stderr
     with open(os.devnull, "w", encoding="utf-8") as nowhere:
@@ -85,20 +85,22 @@ def outlets() -> Iterator[None]:
             sys.stdout, sys.stderr = before
 
 
-def emit(text: str) -> None:
+def print_text(text: str) -> None:
     """Print to standard output at once."""
     print(text, flush=True)
 
 
-def show(result: Result, as_json: bool, quiet: bool, text: str | None = None) -> None:
+def print_result(result: Result, as_json: bool, quiet: bool, text: str | None = None) -> None:
     """Print a result as the one JSON document, or as text; with ``quiet`` only the JSON."""
     if as_json:
-        emit(json.dumps(result.to_json(), ensure_ascii=False, allow_nan=False, indent=2))
+        print_text(json.dumps(result.to_json(), ensure_ascii=False, allow_nan=False, indent=2))
     elif not quiet:
-        emit(str(result) if text is None else text)
+        print_text(str(result) if text is None else text)
 
 
-def table(head: Sequence[str], rows: Sequence[Sequence[object]], right: Sequence[int] = ()) -> str:
+def format_table(
+    head: Sequence[str], rows: Sequence[Sequence[object]], right: Sequence[int] = ()
+) -> str:
     """An aligned table; in a terminal it wraps to its width and the head is bold.
 
     ``right`` are the positions of columns of numbers.
@@ -136,14 +138,14 @@ def _aligned(rows: Sequence[Sequence[object]], right: Sequence[int]) -> str:
     return "\n".join(line.rstrip() for line in lines)
 
 
-def verdict(found: Verdict) -> str:
+def describe_verdict(found: Verdict) -> str:
     """Whether a table holds, in a sentence, then requirement by requirement."""
     told = "holds" if found.holds else "DOES NOT HOLD"
     alone = found.people is None or found.people == found.rows
     whose = "" if alone else f" of {_persons(found.people or 0)}"
-    among = f" in {classes(found.classes)}" if found.classes else ""
+    among = f" in {format_class_count(found.classes)}" if found.classes else ""
     counted = f"{found.rows:,} rows{whose}{among}, {found.how}: {told}"
-    lines = [counted, "", judged(found)]
+    lines = [counted, "", describe_judgements(found)]
     reasons = dict.fromkeys(part.reason for part in found.judgements if part.reason)
     lines += [f"Not evaluated: {why}" for why in reasons]
     if found.changed:
@@ -154,7 +156,7 @@ def verdict(found: Verdict) -> str:
         lines.append(f"People are not evaluated: {found.people_not_evaluated}.")
     if found.kept_columns_k is not None:
         lines += ["", f"k over quasi-identifiers and kept columns: {found.kept_columns_k:,}"]
-    return "\n".join((*lines, *[f"\n{line}" for line in missing(found)]))
+    return "\n".join((*lines, *[f"\n{line}" for line in describe_missing_values(found)]))
 
 
 def _left_to_chance(columns: Sequence[str]) -> str:
@@ -166,7 +168,7 @@ def _left_to_chance(columns: Sequence[str]) -> str:
     )
 
 
-def missing(found: Verdict) -> list[str]:
+def describe_missing_values(found: Verdict) -> list[str]:
     """How rows without a sensitive value were judged, by column."""
     return [
         f"{rows:,} rows have no {name}: judged as the worst value for each requirement."
@@ -174,7 +176,7 @@ def missing(found: Verdict) -> list[str]:
     ]
 
 
-def judged(found: Verdict) -> str:
+def describe_judgements(found: Verdict) -> str:
     """What each requirement reaches, how much of the table fails, and the worst class.
 
     Noisy counts and made-up people have no classes that could fail.
@@ -191,10 +193,10 @@ def judged(found: Verdict) -> str:
         if part.model.startswith(PROMISE):  # what noise promises is no matter of classes
             failing = "–", "–"
         held = "yes" if part.holds else "not evaluated" if part.reason else "NO"
-        reached = "–" if part.reason else number(part.reached)
+        reached = "–" if part.reason else format_number(part.reached)
         rows.append((held, part.model, reached, *failing, worst)[:shown])
     head = ("holds", "requirement", "reached", "failing classes", "failing rows", "worst class")
-    return table(head[:shown], rows, right=(2, 3, 4)[: shown - 2])
+    return format_table(head[:shown], rows, right=(2, 3, 4)[: shown - 2])
 
 
 def _coalition(worst: Mapping[str, Any]) -> str:
@@ -210,7 +212,7 @@ def _persons(count: int) -> str:
     return "1 person" if count == 1 else f"{count:,} people"
 
 
-def classes(count: int) -> str:
+def format_class_count(count: int) -> str:
     """So many classes, in words."""
     return f"{count:,} class{'' if count == 1 else 'es'}"
 
@@ -239,19 +241,19 @@ WORDS = {
 """What the numbers are that methods tell; those not here are told by their names."""
 
 
-def measured(facts: Mapping[str, Any]) -> str:
+def format_facts(facts: Mapping[str, Any]) -> str:
     """The numbers among a publisher's facts, one a line."""
     words = WORDS | ({"value": f"least {facts['measure']}"} if "measure" in facts else {})
     told = ((key, value) for key, value in facts.items() if isinstance(value, int | float))
-    rows = [(words.get(key, key.replace("_", " ")), number(value)) for key, value in told]
-    return table(("measure", "value"), rows, right=(1,)) if rows else ""
+    rows = [(words.get(key, key.replace("_", " ")), format_number(value)) for key, value in told]
+    return format_table(("measure", "value"), rows, right=(1,)) if rows else ""
 
 
-MOST = 20
+MAX_LISTED = 20
 """So many minimal combinations of levels are shown; the JSON has them all."""
 
 
-def levels(facts: Mapping[str, Any], form: str = "partition") -> list[str]:
+def describe_levels(facts: Mapping[str, Any], form: str = "partition") -> list[str]:
     """What a method by levels found: each column's level, how good it is, what else would pass."""
     if "levels" not in facts:
         return []
@@ -269,7 +271,7 @@ def levels(facts: Mapping[str, Any], form: str = "partition") -> list[str]:
 
 def _search(facts: Mapping[str, Any]) -> str:
     """What was minimised, how far the search went, and so what the outcome is worth."""
-    found = f"{facts['measure']} {number(facts['value'])}"
+    found = f"{facts['measure']} {format_number(facts['value'])}"
     of = f"{facts['checked']:,} of {facts['nodes']:,} combinations of levels"
     if facts["complete"]:
         return f"The least {found}: {of} were made, no other can be better."
@@ -283,14 +285,14 @@ def _minimal(found: Sequence[Mapping[str, int]], chosen: Mapping[str, int]) -> l
     """The minimal combinations of levels as a table."""
     if not found:
         return []
-    rows = [(*one.values(), "chosen" if one == chosen else "") for one in found[:MOST]]
-    shown = table((*chosen, ""), rows, right=range(len(chosen)))
-    more = len(found) - MOST
+    rows = [(*one.values(), "chosen" if one == chosen else "") for one in found[:MAX_LISTED]]
+    shown = format_table((*chosen, ""), rows, right=range(len(chosen)))
+    more = len(found) - MAX_LISTED
     head = "Minimal combinations of levels (they pass, and none finer by one level does):"
     return ["", head, shown, *([f"… and {more:,} more (--json has all)."] if more > 0 else [])]
 
 
-def number(value: float) -> str:
+def format_number(value: float) -> str:
     """A number as a person writes it: whole where whole or large, else four digits; yes or no."""
     if isinstance(value, bool):
         return "yes" if value else "no"
@@ -304,7 +306,7 @@ def _go_on() -> None:
 
 
 @contextmanager
-def progress(quiet: bool) -> Iterator[Step]:
+def show_progress(quiet: bool) -> Iterator[Step]:
     """A bar for each step on standard error, where that is a terminal; else silence."""
     if quiet or not sys.stderr.isatty():
         yield lambda step, done, total: _go_on()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from shoal.cli.ledger_options import relation
+from shoal.cli.ledger_options import add_relation_options
 from shoal.cli.options import (
     ACCEPT_KEEP,
     FILE,
@@ -21,13 +21,20 @@ from shoal.cli.options import (
     SHARE,
     Roles,
     Verb,
-    example,
-    output,
-    own,
-    reading,
-    roles,
+    add_output_options,
+    add_reading_options,
+    add_role_options,
+    format_examples,
 )
-from shoal.cli.printing import judged, levels, measured, missing, progress, show
+from shoal.cli.options import option as own
+from shoal.cli.printing import (
+    describe_judgements,
+    describe_levels,
+    describe_missing_values,
+    format_facts,
+    print_result,
+    show_progress,
+)
 
 # How a release that was just published is told.
 
@@ -38,11 +45,11 @@ if TYPE_CHECKING:
 _BECAME = ("frozen", "widened", "new", "gone")
 
 
-def told(release: Release, explain: bool) -> str:
+def describe_release(release: Release, explain: bool) -> str:
     """The outcome, what was found besides, and where everything lies."""
     lines, based = [str(release)], "rows_frozen" in release.private
     if not based:  # else only what is new was made at one level
-        lines += levels(release.private, release.manifest["form"])
+        lines += describe_levels(release.private, release.manifest["form"])
     if release.by_noise:
         lines += _noisy(release)
     if explain:
@@ -55,14 +62,14 @@ def told(release: Release, explain: bool) -> str:
         lines.append(str(release.private["admission"]))
     if "public_before" in release.private:
         lines.append(_after(release.private["public_before"]))
-    lines += [f"WARNING: {note}" for note in warnings(release)]
-    lines += missing(release.verdict)
+    lines += [f"WARNING: {note}" for note in list_warnings(release)]
+    lines += describe_missing_values(release.verdict)
     if release.folder is None:
         return "\n".join((*lines, "Nothing was written (dry run)."))
     return "\n".join((*lines, *_placed(release)))
 
 
-def warnings(release: Release) -> list[str]:
+def list_warnings(release: Release) -> list[str]:
     """The notes on what may undo the promise: columns that repeat, and such that no rule is about.
 
     Columns that repeat may say that a person has several rows, where each was taken for a person.
@@ -86,7 +93,7 @@ def _explained(release: Release) -> list[str]:
     """What each requirement reaches, and how that came about where it was not told already."""
     facts = {k: v for k, v in release.private.items() if k != "explanation"}
     how = "" if "expected" in facts else str(release.private["explanation"])
-    return [judged(release.verdict), measured(facts), how]
+    return [describe_judgements(release.verdict), format_facts(facts), how]
 
 
 def _noisy(release: Release) -> list[str]:
@@ -160,11 +167,11 @@ CHOICE_ASKED: dict[str, Any] = {
     "help": "Provider-aware: when providers are parted (least, quasi, apart, score).",
 }
 CHOICE = own("--choice", **CHOICE_ASKED)
-making = functools.partial(own, section="How classes are made")
-written = functools.partial(own, section="What is written")
-noise = functools.partial(own, section="Noise (differential privacy)")
-others = functools.partial(own, section="Other tables and releases")
-recording = functools.partial(own, section="Ledger")
+method_option = functools.partial(own, section="How classes are made")
+output_option = functools.partial(own, section="What is written")
+noise_option = functools.partial(own, section="Noise (differential privacy)")
+related_option = functools.partial(own, section="Other tables and releases")
+ledger_option = functools.partial(own, section="Ledger")
 UNRULED = ("counts", "synthetic")
 """The forms that noise alone makes: there is no requirement on classes."""
 RECORDED = ("about", "to", "relation", "limit", "accept_risk")
@@ -174,7 +181,7 @@ RECORDED = ("about", "to", "relation", "limit", "accept_risk")
 @click.command(
     "publish",
     cls=Verb,
-    epilog=example(
+    epilog=format_examples(
         "shoal publish patients.csv -s schema.toml -o release/ \\",
         '    -m "k-anonymity k=10" -m "entropy-diversity l=3"',
     ),
@@ -197,7 +204,7 @@ RECORDED = ("about", "to", "relation", "limit", "accept_risk")
     help="Show what each requirement reaches; if it fails, what would pass.",
 )
 @ACCEPT_KEEP
-@making(
+@method_option(
     "--method",
     show_default="mondrian",
     metavar="NAME",
@@ -205,33 +212,37 @@ RECORDED = ("about", "to", "relation", "limit", "accept_risk")
     "chain, datafly, local, mu-argus, provider-aware, invariant. Each has a page under Theory in "
     "the documentation; shoal frontier compares them.",
 )
-@making("--measure", metavar="NAME", help="Full-domain, local: what is to be least (else loss).")
-@making(
+@method_option(
+    "--measure", metavar="NAME", help="Full-domain, local: what is to be least (else loss)."
+)
+@method_option(
     "--set",
     "settings",
     multiple=True,
     metavar="NAME=VALUE",
     help='A parameter of the method, such as levels="age=1..3"; repeatable.',
 )
-@making("--relaxed", is_flag=True, help="Mondrian: equal people may come into different classes.")
-@making(
+@method_option(
+    "--relaxed", is_flag=True, help="Mondrian: equal people may come into different classes."
+)
+@method_option(
     "--order", multiple=True, metavar="COL", help="Chain: a column to generalise first; repeatable."
 )
-@making("--choice", **CHOICE_ASKED)
-@making(
+@method_option("--choice", **CHOICE_ASKED)
+@method_option(
     "--auto-hierarchies",
     is_flag=True,
     help="Give levels to numbers, dates and codes that have none, where the method needs them.",
 )
-@making(
+@method_option(
     "--hold-back",
     type=SHARE,
     default=0.0,
     metavar="SHARE",
     help="Share of rows that may be left out, such as 0.05 or 5%.",
 )
-@making("--one-row", metavar="TEXT", help=ONE_ROW_HELP)
-@written(
+@method_option("--one-row", metavar="TEXT", help=ONE_ROW_HELP)
+@output_option(
     "--form",
     type=click.Choice(("partition", "buckets", "centroids", "randomised", "counts", "synthetic")),
     default="partition",
@@ -240,15 +251,17 @@ RECORDED = ("about", "to", "relation", "limit", "accept_risk")
     "means and most frequent values of classes. By noise: generalised cells with randomised "
     "values; counts; or made-up people.",
 )
-@written("--two-tables", is_flag=True, help="Buckets: the people and the values in a file each.")
-@written(
+@output_option(
+    "--two-tables", is_flag=True, help="Buckets: the people and the values in a file each."
+)
+@output_option(
     "--held-back-as",
     type=click.Choice(("absent", "starred")),
     default="absent",
     show_default=True,
     help="Rows held back: left out, or printed as * in a class that is judged.",
 )
-@written(
+@output_option(
     "--format",
     "format_",
     type=click.Choice(FORMATS),
@@ -256,75 +269,85 @@ RECORDED = ("about", "to", "relation", "limit", "accept_risk")
     show_default=True,
     help="Of the table.",
 )
-@written(
+@output_option(
     "--csv-style",
     type=click.Choice(("input", "standard")),
     default="input",
     show_default=True,
     help="CSV with the delimiter, decimal sign and encoding of the input; or comma, point, UTF-8.",
 )
-@written(
+@output_option(
     "--companion",
     type=FILE,
     metavar="DIR",
     help="Folder of the private companion (else DIR.private).",
 )
-@noise("--epsilon", metavar="NUMBER", help="What it may spend: a decimal or a fraction, as 1/3.")
-@noise("--delta", default="0", metavar="NUMBER", help="The chance beside it, such as 1e-6.")
-@noise(
+@noise_option(
+    "--epsilon", metavar="NUMBER", help="What it may spend: a decimal or a fraction, as 1/3."
+)
+@noise_option("--delta", default="0", metavar="NUMBER", help="The chance beside it, such as 1e-6.")
+@noise_option(
     "--marginals",
     type=int,
     metavar="N",
     help="Counts, synthetic: all sets of so many columns are counted together.",
 )
-@noise(
+@noise_option(
     "--marginal",
     "named",
     multiple=True,
     metavar="COL,COL",
     help="Counts, synthetic: columns that are counted together; repeatable.",
 )
-@noise("--seed", type=int, metavar="N", help="For tests: it marks the release as unreleasable.")
-@others("--population", metavar="FILE", help="The population, for k-map and delta-presence.")
-@others(
+@noise_option(
+    "--seed", type=int, metavar="N", help="For tests: it marks the release as unreleasable."
+)
+@related_option(
+    "--population", metavar="FILE", help="The population, for k-map and delta-presence."
+)
+@related_option(
     "--based-on",
     type=FILE,
     metavar="RELEASE",
     help="The latest release of the table: nobody's cells become finer than there.",
 )
-@others(
+@related_option(
     "--after",
     multiple=True,
     metavar="RELEASE",
     help="A release that is public already; repeatable. Columns it has are generalised too; "
     "what linking the two tables gives is not bounded: --based-on is stronger.",
 )
-@others(
+@related_option(
     "--like",
     type=FILE,
     metavar="RELEASE",
     help="A release of other people: its recoding is applied as it is, and its schema and "
     "requirement hold unless given. Not for the same people again: that is --based-on.",
 )
-@recording(
+@ledger_option(
     "--ledger",
     metavar="PLACE",
     help="Path or postgresql:// address: judge the release with those recorded there; record it.",
 )
-@recording("--key", type=FILE, metavar="FILE", help="The ledger's key (else beside the ledger).")
-@recording("--to", metavar="TEXT", help="To whom it is released.")
-@recording("--about", metavar="NAME", help="Whom it is about, where the ledger has several.")
-@functools.partial(relation, option=recording)
-@recording(
+@ledger_option(
+    "--key", type=FILE, metavar="FILE", help="The ledger's key (else beside the ledger)."
+)
+@ledger_option("--to", metavar="TEXT", help="To whom it is released.")
+@ledger_option("--about", metavar="NAME", help="Whom it is about, where the ledger has several.")
+@functools.partial(add_relation_options, option=ledger_option)
+@ledger_option(
     "--limit",
     type=SHARE,
     metavar="SHARE",
     help="Share of people whom it may expose together with earlier ones; nobody unless given.",
 )
-@recording("--accept-risk", metavar="REASON", help="Record it though it exposes people, and why.")
-@roles
-@reading
-@output
+@ledger_option(
+    "--accept-risk", metavar="REASON", help="Record it though it exposes people, and why."
+)
+@add_role_options
+@add_reading_options
+@add_output_options
 def command(
     source: str,
     models: tuple[str, ...],
@@ -357,15 +380,15 @@ def command(
     record = {name: asked.pop(name) for name in RECORDED}
     asked["admission"] = {name: value for name, value in record.items() if value is not None}
     asked |= _together(given, settings)
-    with _ledger(asked.pop("ledger"), asked.pop("key")) as ledger, progress(quiet) as step:
+    with _ledger(asked.pop("ledger"), asked.pop("key")) as ledger, show_progress(quiet) as step:
         step("reading", 0, 1)
         request = {"format": format_, "progress": step, "ledger": ledger, **asked}
         request["reading"] = reading  # what is asked is checked before the table is read
         release = _made(source, schema, " & ".join(models) or None, request, explain)
     notes = [] if quiet else release.private.get("notes", [])
-    for note in notes if as_json else (one for one in notes if one not in warnings(release)):
+    for note in notes if as_json else (one for one in notes if one not in list_warnings(release)):
         click.echo(f"Note: {note}", err=True)
-    show(release, as_json, quiet, told(release, explain))
+    print_result(release, as_json, quiet, describe_release(release, explain))
     return 0 if release.verdict.holds else 3
 
 

@@ -15,13 +15,13 @@ from shoal.cli.options import (
     SHARE,
     Roles,
     Verb,
-    example,
-    output,
-    own,
-    reading,
-    roles,
+    add_output_options,
+    add_reading_options,
+    add_role_options,
+    format_examples,
+    option,
 )
-from shoal.cli.printing import emit, progress, show
+from shoal.cli.printing import print_result, print_text, show_progress
 
 NOT_MET, EXPOSED = 3, 4
 """The exit codes when the requirement does not hold, and when an attack exceeds its limit."""
@@ -30,7 +30,7 @@ NOT_MET, EXPOSED = 3, 4
 @click.command(
     "report",
     cls=Verb,
-    epilog=example(
+    epilog=format_examples(
         "shoal report release/ -o report.html",
         "shoal report release/ --original patients.csv --with other.csv --limit 0.05",
         "shoal report release/ --ledger releases.db -o report.html",
@@ -38,19 +38,21 @@ NOT_MET, EXPOSED = 3, 4
     ),
 )
 @click.argument("release")
-@own("-o", "--out", type=FILE, metavar="FILE", help="Where it goes: report.html, or .json.")
-@own(
+@option("-o", "--out", type=FILE, metavar="FILE", help="Where it goes: report.html, or .json.")
+@option(
     "--with",
     "others",
     multiple=True,
     metavar="RELEASE",
     help="Another release about the same people; repeatable.",
 )
-@own("--original", metavar="FILE", help="The table before, to show what became of it.")
-@own("--targets", metavar="FILE", help="People the adversary knows; else those of --original.")
-@own("--control", metavar="FILE", help="People who are in none of the releases, to compare with.")
-@own("--public", is_flag=True, help="A version to publish: nothing about one person or a few.")
-@own(
+@option("--original", metavar="FILE", help="The table before, to show what became of it.")
+@option("--targets", metavar="FILE", help="People the adversary knows; else those of --original.")
+@option(
+    "--control", metavar="FILE", help="People who are in none of the releases, to compare with."
+)
+@option("--public", is_flag=True, help="A version to publish: nothing about one person or a few.")
+@option(
     "--fewest",
     type=click.IntRange(2),
     default=10,
@@ -58,44 +60,44 @@ NOT_MET, EXPOSED = 3, 4
     metavar="N",
     help="With --public: the fewest people that a number may stand for.",
 )
-@own("--context", type=FILE, metavar="FILE", help="Who publishes, to whom, and why (TOML).")
-@own("--title", metavar="TEXT", help="The report's title.")
-@own(
+@option("--context", type=FILE, metavar="FILE", help="Who publishes, to whom, and why (TOML).")
+@option("--title", metavar="TEXT", help="The report's title.")
+@option(
     "--threshold",
     metavar="RISK",
     help="Risk of being found above which people are counted, such as 1/11; else 1/k of the "
     "requirement, or 0.2.",
 )
-@own(
+@option(
     "--limit",
     type=SHARE,
     metavar="SHARE",
     help="Leave with 4 where an attack succeeds on a larger share of people.",
 )
-@own(
+@option(
     "--ledger",
     metavar="PATH-OR-URL",
     help="Judge it together with the releases recorded there; say where it stands.",
 )
-@own("--key", type=FILE, metavar="FILE", help="The ledger's key, where it is not beside it.")
-@own(
+@option("--key", type=FILE, metavar="FILE", help="The ledger's key, where it is not beside it.")
+@option(
     "--about",
     metavar="NAME",
     help="Whom it is about, where the ledger has several; else as it is recorded.",
 )
-@own(
+@option(
     "--prior",
     type=SHARE,
     metavar="SHARE",
     help="Of a release made by noise: what somebody believes of a person before it.",
 )
-@own(
+@option(
     "--people",
     type=click.IntRange(1),
     metavar="N",
     help="The same: how many people it is about; else as many as it says.",
 )
-@own(
+@option(
     "--pieces",
     type=click.IntRange(1),
     default=6,
@@ -103,7 +105,7 @@ NOT_MET, EXPOSED = 3, 4
     metavar="N",
     help="Pieces of knowledge beyond the table, at the most, to suppose.",
 )
-@own(
+@option(
     "-m",
     "--model",
     "models",
@@ -113,14 +115,16 @@ NOT_MET, EXPOSED = 3, 4
 )
 @ACCEPT_KEEP
 @ON
-@own("--sample", type=click.IntRange(1), metavar="N", help="Attack so many of the targets only.")
-@own("--seed", type=int, default=0, show_default=True, metavar="N", help="For what is drawn.")
-@own("--same-table", "relation", flag_value="same table", help="The releases are of one table.")
-@own("--over-time", "relation", flag_value="over time", help="The later ones are of a table grown.")
-@own("--show", "labels", is_flag=True, help="Let findings name values; for your eyes only.")
-@roles
-@reading
-@output
+@option("--sample", type=click.IntRange(1), metavar="N", help="Attack so many of the targets only.")
+@option("--seed", type=int, default=0, show_default=True, metavar="N", help="For what is drawn.")
+@option("--same-table", "relation", flag_value="same table", help="The releases are of one table.")
+@option(
+    "--over-time", "relation", flag_value="over time", help="The later ones are of a table grown."
+)
+@option("--show", "labels", is_flag=True, help="Let findings name values; for your eyes only.")
+@add_role_options
+@add_reading_options
+@add_output_options
 def command(
     release: str,
     out: Path | None,
@@ -153,7 +157,7 @@ def command(
         ledger=asked["ledger"],
         key=asked["key"],
     )
-    with progress(quiet) as step:
+    with show_progress(quiet) as step:
         page = shoal.report(
             release,
             schema=roles.schema(),
@@ -165,9 +169,9 @@ def command(
             **asked,
         )
     if as_json:
-        show(page, as_json, quiet)
+        print_result(page, as_json, quiet)
     elif not quiet:
-        emit(f"{page.lead}\nThe report: {out}")
+        print_text(f"{page.lead}\nThe report: {out}")
     if page.data["holds"] is False:
         return NOT_MET
     if asked["limit"] is not None and not page.data["findings"]:

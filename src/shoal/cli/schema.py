@@ -8,23 +8,33 @@ from typing import Any
 
 import click
 
-from shoal.cli.options import FILE, Roles, Verb, example, output, own, reading, roles, write
-from shoal.cli.printing import emit, progress
+from shoal.cli.options import (
+    FILE,
+    Roles,
+    Verb,
+    add_output_options,
+    add_reading_options,
+    add_role_options,
+    format_examples,
+    option,
+    write_new_file,
+)
+from shoal.cli.printing import print_text, show_progress
 
 
 @click.command(
     "schema",
     cls=Verb,
-    epilog=example(
+    epilog=format_examples(
         "shoal schema patients.csv > schema.toml",
         "shoal schema patients.csv --identifier name --quasi age -o schema.toml",
     ),
 )
 @click.argument("source")
-@own("-o", "--out", type=FILE, metavar="FILE", help="Write to a new file.")
-@roles
-@reading
-@output
+@option("-o", "--out", type=FILE, metavar="FILE", help="Write to a new file.")
+@add_role_options
+@add_reading_options
+@add_output_options
 def command(
     source: str, out: Path | None, roles: Roles, reading: dict[str, Any], as_json: bool, quiet: bool
 ) -> None:
@@ -36,21 +46,21 @@ def command(
     import shoal
 
     shoal.check_request(tables=[source], schema=roles.schema, outputs=[out], reading=reading)
-    with progress(quiet) as step:
+    with show_progress(quiet) as step:
         step("looking", 0, 1)
         frame, schema = roles.suggested(source, reading)
         frame.check_header()
     text = schema.to_toml()
     if out is not None:
-        write(out, text.encode())
+        write_new_file(out, text.encode())
     if as_json:
         columns = {
             column.name: {"role": column.role, "kind": column.kind, "reason": column.reason}
             for column in schema.columns
         }
         document = {"edition": 1, "columns": columns, "toml": text}
-        emit(json.dumps(document, ensure_ascii=False, indent=2))
+        print_text(json.dumps(document, ensure_ascii=False, indent=2))
     elif out is None:
-        emit(text.rstrip("\n"))
+        print_text(text.rstrip("\n"))
     elif not quiet:
-        emit(f"{len(schema.columns)} columns, {len(schema.undecided)} undecided, in {out}")
+        print_text(f"{len(schema.columns)} columns, {len(schema.undecided)} undecided, in {out}")

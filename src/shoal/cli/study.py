@@ -10,8 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from shoal.cli.options import FILE, Roles, Verb, example, output, own, reading, roles
-from shoal.cli.printing import emit, progress, show, table
+from shoal.cli.options import (
+    FILE,
+    Roles,
+    Verb,
+    add_output_options,
+    add_reading_options,
+    add_role_options,
+    format_examples,
+    option,
+)
+from shoal.cli.printing import format_table, print_result, print_text, show_progress
 
 if TYPE_CHECKING:
     from shoal import Study
@@ -22,7 +31,7 @@ EDITION = 1
 @click.command(
     "study",
     cls=Verb,
-    epilog=example(
+    epilog=format_examples(
         "shoal study --list",
         "shoal study ganta-figure-1 -o studies/",
         "shoal study --all -o studies/",
@@ -30,22 +39,22 @@ EDITION = 1
     ),
 )
 @click.argument("name", required=False)
-@own("--list", "listing", is_flag=True, help="Name every study, and what it shows.")
-@own("--all", "every", is_flag=True, help="Run every study; one that was stopped goes on.")
-@own("-o", "--out", type=FILE, metavar="DIR", help="Where the results go.")
-@own(
+@option("--list", "listing", is_flag=True, help="Name every study, and what it shows.")
+@option("--all", "every", is_flag=True, help="Run every study; one that was stopped goes on.")
+@option("-o", "--out", type=FILE, metavar="DIR", help="Where the results go.")
+@option(
     "--seeds",
     type=click.IntRange(1),
     metavar="N",
     help="How often everything that is drawn is drawn again; else as the study says.",
 )
-@own("--jobs", type=click.IntRange(1), metavar="N", help="Processes; else one for every core.")
-@own("--stand-in", is_flag=True, help="Made-up people in place of the papers' data.")
-@own("--replace", is_flag=True, help="Write over results of other settings.")
-@own("--data", metavar="FILE", help="A table of your own in place of the paper's.")
-@roles
-@reading
-@output
+@option("--jobs", type=click.IntRange(1), metavar="N", help="Processes; else one for every core.")
+@option("--stand-in", is_flag=True, help="Made-up people in place of the papers' data.")
+@option("--replace", is_flag=True, help="Write over results of other settings.")
+@option("--data", metavar="FILE", help="A table of your own in place of the paper's.")
+@add_role_options
+@add_reading_options
+@add_output_options
 def command(
     name: str | None,
     listing: bool,
@@ -90,10 +99,10 @@ def _list(as_json: bool, quiet: bool) -> None:
     ]
     if as_json:
         document = {"edition": EDITION, "studies": found}
-        emit(json.dumps(document, indent=1, ensure_ascii=False))
+        print_text(json.dumps(document, indent=1, ensure_ascii=False))
     elif not quiet:
         rows = [(one["name"], one["shows"]) for one in found]
-        emit(table(("study", "shows"), rows))
+        print_text(format_table(("study", "shows"), rows))
 
 
 def _one(
@@ -106,9 +115,9 @@ def _one(
 ) -> None:
     import shoal
 
-    with progress(quiet) as step:
+    with show_progress(quiet) as step:
         found = shoal.study(name, schema=roles.schema(), reading=reading, progress=step, **asked)
-    show(found, as_json, quiet)
+    print_result(found, as_json, quiet)
 
 
 def _every(roles: Roles, asked: dict[str, Any], as_json: bool, quiet: bool) -> None:
@@ -121,9 +130,9 @@ def _every(roles: Roles, asked: dict[str, Any], as_json: bool, quiet: bool) -> N
         if not quiet and not sys.stderr.isatty():  # where no bar is seen: a line for the log
             click.echo(f"{study.name}: {_took(study.made)}", err=True)
 
-    with progress(quiet) as step:
+    with show_progress(quiet) as step:
         found = shoal.study_all(Path(asked.pop("out")), progress=step, told=told, **asked)
-    show(found, as_json, quiet)
+    print_result(found, as_json, quiet)
 
 
 def _took(made: Mapping[str, Any]) -> str:

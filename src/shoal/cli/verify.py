@@ -6,20 +6,29 @@ from typing import Any
 
 import click
 
-from shoal.cli.options import ACCEPT_KEEP, Roles, Verb, example, output, own, reading, roles
-from shoal.cli.printing import progress, show, verdict
+from shoal.cli.options import (
+    ACCEPT_KEEP,
+    Roles,
+    Verb,
+    add_output_options,
+    add_reading_options,
+    add_role_options,
+    format_examples,
+    option,
+)
+from shoal.cli.printing import describe_verdict, print_result, show_progress
 
 
 @click.command(
     "verify",
     cls=Verb,
-    epilog=example(
+    epilog=format_examples(
         "shoal verify release/",
         'shoal verify theirs.csv --quasi age --quasi zip -m "k-anonymity k=5"',
     ),
 )
 @click.argument("source")
-@own(
+@option(
     "-m",
     "--model",
     "models",
@@ -27,8 +36,8 @@ from shoal.cli.printing import progress, show, verdict
     metavar="TEXT",
     help="A requirement; repeatable. A release brings its own.",
 )
-@own("--population", metavar="FILE", help="The population, for k-map and delta-presence.")
-@own(
+@option("--population", metavar="FILE", help="The population, for k-map and delta-presence.")
+@option(
     "--after",
     multiple=True,
     metavar="RELEASE",
@@ -36,20 +45,20 @@ from shoal.cli.printing import progress, show, verdict
     "what linking the two tables gives is not.",
 )
 @ACCEPT_KEEP
-@own(
+@option(
     "--with-persons",
     is_flag=True,
     help="Count people by the person column of this copy; what is published has none.",
 )
-@own(
+@option(
     "--show",
     "labels",
     is_flag=True,
     help="Show the labels of the worst class; they are the table's own.",
 )
-@roles
-@reading
-@output
+@add_role_options
+@add_reading_options
+@add_output_options
 def command(
     source: str,
     models: tuple[str, ...],
@@ -81,7 +90,7 @@ def command(
         has_population=population is not None,
         reading=reading,
     )
-    with progress(quiet) as step:
+    with show_progress(quiet) as step:
         step("recounting", 0, 1)
         found = shoal.verify(
             source,
@@ -94,5 +103,5 @@ def command(
             after=after,
             **reading,
         )
-    show(found, as_json, quiet, verdict(found))
+    print_result(found, as_json, quiet, describe_verdict(found))
     return 0 if found.holds else 3

@@ -14,7 +14,7 @@ from shoal.core.release import EDITION, to_json_value
 from shoal.forecasts.estimate import ExposureEstimate
 from shoal.forecasts.simulation import ENOUGH
 from shoal.reports.document import Page
-from shoal.reports.pages.forecast import forecast_page
+from shoal.reports.pages.forecast import render_forecast
 
 DEFAULT = "simulation"
 """The estimate that a forecast stands by."""
@@ -99,7 +99,7 @@ class Forecast:
 
     def page(self) -> Page:
         """The forecast as a page: for the publisher."""
-        return forecast_page(self.to_json())
+        return render_forecast(self.to_json())
 
     @property
     def sentence(self) -> str:

@@ -23,7 +23,7 @@ from shoal.core.release import EDITION, to_json_value
 from shoal.forecasts.estimate import ExposureEstimate
 from shoal.forecasts.simulation import ENOUGH
 from shoal.reports.document import Page
-from shoal.reports.pages.forecast import validation_page
+from shoal.reports.pages.forecast import render_validation
 
 BINS = 10
 
@@ -99,7 +99,7 @@ class Validation:
 
     def page(self) -> Page:
         """The validation as a page: estimated against real, and reliability."""
-        return validation_page(self.to_json())
+        return render_validation(self.to_json())
 
     def __str__(self) -> str:
         real = 100 * np.array([one.real for one in self.trials])

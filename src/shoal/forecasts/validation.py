@@ -51,7 +51,7 @@ from shoal.releases.options import Progress, ignore_progress
 from shoal.releases.people import check_one_row_each
 from shoal.releases.reader import open_frame
 from shoal.releases.tallying import survey
-from shoal.reports.document import check_place
+from shoal.reports.document import check_page_place
 
 SIZE, OVERLAPS = 15_000, (500, 1000, 2000, 4000)
 STEP = "publishing and attacking"
@@ -83,7 +83,7 @@ def validate_forecast(
     ``out`` a page is written there too.
     """
     if out is not None:
-        check_place(Path(out), internal=True, name="validation")
+        check_page_place(Path(out), internal=True, name="validation")
     _check(overlaps, ks, ls, {"size": size, "seeds": seeds, "repeats": repeats})
     columns = choose_learnt_columns(schema, on, "The table")
     settings: dict[str, Any] = {

@@ -390,9 +390,9 @@ def write_partner_files(folder: Path, told: PartnerFacts) -> tuple[str, dict[str
     folder.mkdir(mode=0o700)
     record.write_json(folder / CERTIFICATE, told.certificate, 0o600)
     signature = record.hash_file(folder / CERTIFICATE)
-    certificate = drawn.certificate({**told.certificate, "hash": signature})
+    certificate = drawn.write_certificate({**told.certificate, "hash": signature})
     files = name_page_files(told.pages)
-    texts = {files[name]: drawn.provider_page(page) for name, page in told.pages.items()}
+    texts = {files[name]: drawn.write_provider_page(page) for name, page in told.pages.items()}
     for file, text in {"certificate.html": certificate, **texts}.items():
         record.write_bytes(folder / file, text.encode(), 0o600)
     return signature, files

@@ -13,7 +13,7 @@ from typing import Any
 
 from shoal.core.labels import format_count
 from shoal.core.release import EDITION, Release
-from shoal.reports.pages.pool import left_open, of_one
+from shoal.reports.pages.pool import list_open_risks, warn_of_single_provider
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Agreed:
         return {"edition": EDITION, **told, **{key: list(some) for key, some in names.items()}}
 
     def __str__(self) -> str:
-        open_ = left_open({"unjudged": self.unjudged, "beside": self.beside})
+        open_ = list_open_risks({"unjudged": self.unjudged, "beside": self.beside})
         return "\n".join((f"agreement {self.agreement}", *open_))
 
 
@@ -119,5 +119,5 @@ class Pooled:
 
     def __str__(self) -> str:
         alone, classes = int(self.counts["of_one_provider"]), int(self.certificate["classes"])
-        told = (*of_one(alone, classes), *left_open(self.certificate))
+        told = (*warn_of_single_provider(alone, classes), *list_open_risks(self.certificate))
         return "\n".join((str(self.release), f"certificate {self.hash}", *told))

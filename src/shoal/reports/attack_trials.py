@@ -20,7 +20,7 @@ from shoal.releases.options import Progress, ignore_progress
 from shoal.verbs.red_team import RedTeam, attempt_attack, rank_findings
 
 
-def trials(
+def run_trials(
     releases: Sequence[Any],
     *,
     schema: Schema | None = None,

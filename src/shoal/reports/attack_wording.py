@@ -14,11 +14,11 @@ from shoal.attacks import attacks, needs_of
 from shoal.attacks._shared.exchanged_values import ANSWERS, DEFENCE, LIMITS
 from shoal.attacks._shared.location import LOCATIONS
 from shoal.core.release import Finding
-from shoal.reports.format import in_full
+from shoal.reports.format import join_all_names
 
 
 @dataclass(frozen=True)
-class Words:
+class AttackWording:
     """Of one attack."""
 
     means: str
@@ -34,90 +34,90 @@ _INSIDE = "the adversary knows that the person is in the release"
 _GROWN = "nobody left the table, and nobody's value changed"
 _DIVERSE = "ask for diversity of the sensitive value"
 
-WORDS = {
-    "backward": Words(
+ATTACK_WORDING = {
+    "backward": AttackWording(
         "of their class one row, or one value, can be a newcomer's",
         (_KNOWN, _GROWN, "the adversary knows that the person came later"),
         "publish newcomers when more have come, or base the release on the earlier one",
     ),
-    "background": Words(
+    "background": AttackWording(
         "a few pieces of knowledge make their value {sure:.0%} likely or more",
         (_KNOWN, _INSIDE, "the adversary has just the knowledge that tells most"),
         "ask for ck-safety",
     ),
-    "complementary": Words(
+    "complementary": AttackWording(
         _ALONE,
         (_KNOWN, "both releases are of one table"),
         "base the second release on the first, or judge it with everything released before",
     ),
-    "cross": Words(
+    "cross": AttackWording(
         "of their class in the later release one row, or one value, can be theirs",
         (_KNOWN, _GROWN, "the adversary knows that the person is in both releases"),
         "base the later release on the earlier one",
     ),
-    "forward": Words(
+    "forward": AttackWording(
         "of their class in the earlier release one row, or one value, can be theirs",
         (_KNOWN, _GROWN, "the adversary knows that the person is in both releases"),
         "base the later release on the earlier one",
     ),
-    "homogeneity": Words(_CERTAIN, (_KNOWN, _INSIDE), _DIVERSE),
-    "intersection": Words(
+    "homogeneity": AttackWording(_CERTAIN, (_KNOWN, _INSIDE), _DIVERSE),
+    "intersection": AttackWording(
         _CERTAIN,
         (_KNOWN, "the person is in every release with the same sensitive value"),
         "publish together with the others, ask for larger and more varied classes, or use "
         "differential privacy",
     ),
-    "linking": Words(
+    "linking": AttackWording(
         "their row is found, or their value known for certain",
         (_KNOWN, "the register leaves out nobody who could be in the release"),
         f"generalise until every row fits many people, and {_DIVERSE}",
     ),
-    "minimality": Words(
+    "minimality": AttackWording(
         "their value is more certain than their class makes it",
         (_KNOWN, _INSIDE, "the adversary knows the method and its rule"),
         "use a rule that does not depend on who has which value, or differential privacy",
     ),
-    "coalition": Words(
+    "coalition": AttackWording(
         "providers who work together believe their value at {sure:.0%} or more",
         (_KNOWN, _INSIDE, "providers pool their own rows, and recognise them in the release"),
         "ask for m-privacy",
     ),
-    "order": Words(
+    "order": AttackWording(
         _ALONE,
         (_KNOWN, "both releases are of the same people, in the order of one file"),
         "publish the rows of every release in a random order, drawn anew each time",
     ),
-    "skewness": Words(
+    "skewness": AttackWording(
         "their value is believed at {sure:.0%} or more, at least {times:g} times as much as before",
         (_KNOWN, _INSIDE),
         "ask for t-closeness, or for beta-likeness where rare values matter most",
     ),
-    "temporal": Words(
+    "temporal": AttackWording(
         _ALONE,
         (_KNOWN, "the person is in both releases, unchanged"),
         "add new rows to the earlier release as it was published",
     ),
-    "worst-pair": Words(
+    "worst-pair": AttackWording(
         "classes of other releases that may hold them leave too few values",
         (_KNOWN, "somebody is in all classes of every combination that may share people"),
         "ask for larger and more varied classes, or publish together with the others",
     ),
 }
-ANSWERED = Words(
+ANSWERS_WORDING = AttackWording(
     "their value is believed at {sure:.0%} or more",
     (_KNOWN, _INSIDE, *ANSWERS, LIMITS),
     DEFENCE.removesuffix("."),
 )
 """Of attacks that read answers: whichever it is, no value is excluded by them."""
 _ONCE = "publish such a table once, or judge the next with everything released before"
-BESIDE_ANSWERS = {
+RANDOMISED_WORDING = {
     "linking": replace(
-        WORDS["linking"],
+        ATTACK_WORDING["linking"],
         means="their row is found",
         helps="generalise until every row fits many people; epsilon protects the values",
     ),
     **{
-        name: replace(WORDS[name], helps=_ONCE)
+        name: replace(ATTACK_WORDING[name], helps=_ONCE)
         for name in ("backward", "complementary", "cross", "forward", "temporal")
     },
 }
@@ -131,47 +131,47 @@ def _name(attack: str) -> str:
     return attack.partition(" ")[0]
 
 
-def of_answers(found: Finding) -> Finding:
+def reword_for_answers(found: Finding) -> Finding:
     """A finding on a randomised release: rules on values, and basing it on others, it refuses."""
     marked = replace(found, details={**found.details, "answers": True})
-    helped = _name(found.attack) in BESIDE_ANSWERS
-    return replace(marked, defence=helps(marked)) if helped else marked
+    helped = _name(found.attack) in RANDOMISED_WORDING
+    return replace(marked, defence=describe_defence(marked)) if helped else marked
 
 
-def _words(found: Finding) -> Words | None:
+def _words(found: Finding) -> AttackWording | None:
     name = _name(found.attack)
     if "adversary" in found.details:
-        return ANSWERED
-    beside = BESIDE_ANSWERS.get(name) if found.details.get("answers") else None
-    return beside or WORDS.get(name)
+        return ANSWERS_WORDING
+    beside = RANDOMISED_WORDING.get(name) if found.details.get("answers") else None
+    return beside or ATTACK_WORDING.get(name)
 
 
-def meaning(found: Finding) -> str:
+def describe_consequence(found: Finding) -> str:
     """What is so for the people on whom an attack succeeds; nothing for one that is not known."""
     if (words := _words(found)) is None:
         return ""
     return words.means.format(**{key: found.details.get(key, OPTIONS[key]) for key in OPTIONS})
 
 
-def bracketed(found: Finding) -> str:
+def bracket_consequence(found: Finding) -> str:
     """The same, to follow a sentence."""
-    return f" ({told})" if (told := meaning(found)) else ""
+    return f" ({told})" if (told := describe_consequence(found)) else ""
 
 
-def assumed(found: Finding) -> tuple[str, ...]:
+def list_assumptions(found: Finding) -> tuple[str, ...]:
     """What an attack takes for granted."""
     words = _words(found)
     place = LOCATIONS.get(str(found.details.get("location")))
     return (*(words.assumes if words else ()), *([place] if place else []))
 
 
-def helps(found: Finding) -> str:
+def describe_defence(found: Finding) -> str:
     """What helps against an attack."""
     words = _words(found)
     return f"{words.helps}." if words else ""
 
 
-def lacked(attack: str, had: Collection[str] = ()) -> str:
+def explain_unmet_needs(attack: str, had: Collection[str] = ()) -> str:
     """What an attack needs and did not have; where it had everything, the tables did not allow it.
 
     ``had`` are the needs that were met, as `Needs` names them.
@@ -190,23 +190,25 @@ def lacked(attack: str, had: Collection[str] = ()) -> str:
         "to be told what the adversary knows": bool(wanted.supposed),
     }
     lacking = [part for part, so in parts.items() if so]
-    return f"It needs {in_full(lacking)}." if lacking else failed
+    return f"It needs {join_all_names(lacking)}." if lacking else failed
 
 
-TOGETHER = "It makes one class again by what is published of it, and here more decided."
+SEVERAL_CLASSES_DECIDED = (
+    "It makes one class again by what is published of it, and here more decided."
+)
 
 
-def remakes(attack: str) -> bool:
+def remakes_classes(attack: str) -> bool:
     """Whether an attack makes classes again, as their publisher did."""
     return _name(attack) in attacks() and needs_of(_name(attack)).method
 
 
-def by_insiders(attack: str) -> bool:
+def is_by_insiders(attack: str) -> bool:
     """Whether an attack is of those who provided the rows: no matter for the public."""
     return _name(attack) in attacks() and needs_of(_name(attack)).provider
 
 
-def unanswered(attack: str) -> str:
+def explain_unfit_for_answers(attack: str) -> str:
     """Why an attack has nothing to say of answers; empty: it has."""
     wanted = needs_of(_name(attack)) if _name(attack) in attacks() else None
     if wanted is None or wanted.answers or not wanted.sensitive:
@@ -216,21 +218,21 @@ def unanswered(attack: str) -> str:
 
 # Buckets
 
-FOUND = "Everybody in the table can be found in it"
+EVERYBODY_IDENTIFIED = "Everybody in the table can be found in it"
 """What is so for everybody who is published in buckets, before anybody attacks them."""
 
 
-def found_by(exact: Sequence[str]) -> str:
+def explain_exact_columns(exact: Sequence[str]) -> str:
     """What that means, in a table with these exact columns."""
     return (
-        f"The table is published in buckets: exact columns ({in_full(exact)}) are as they were. "
-        "Whoever knows them of a person finds the person, and knows that the person is in the "
-        "table; that takes no attack. Values alone are protected: which of a bucket's values is "
-        "whose is not published, and nothing but the requirement keeps a bucket's values varied."
+        f"The table is published in buckets: exact columns ({join_all_names(exact)}) are as they "
+        "were. Whoever knows them of a person finds the person, and knows that the person is in "
+        "the table; that takes no attack. Values alone are protected: which of a bucket's values "
+        "is whose is not published, and nothing but the requirement keeps a bucket's values varied."
     )
 
 
-def unfit(attack: str, others: int) -> str:
+def explain_unfit_for_buckets(attack: str, others: int) -> str:
     """Why an attack cannot be tried on buckets, or need not be; empty: it can.
 
     ``others`` are the releases that were given beside them.

@@ -22,7 +22,7 @@ from shoal.reports.document import Code, Fact, Fields, Section, Text
 # What a steward says about a release: who publishes, to whom, for what, and who signs.
 
 
-ASKED = {
+CONTEXT_FIELDS = {
     "publisher": "Publisher",
     "contact": "Contact",
     "recipient": "Recipients",
@@ -33,7 +33,7 @@ ASKED = {
     "safeguards": "Other safeguards",
 }
 """What the assessment of the context asks, in its order."""
-SIGNED = {
+GOVERNANCE_FIELDS = {
     "author": "Prepared by",
     "approver": "Approved by",
     "role": "Role",
@@ -89,15 +89,17 @@ def _text(key: str, value: Any) -> str:
 # The parts of a report that its steward answers for: the context, and who signs.
 
 
-def context_section(told: Mapping[str, str]) -> Section:
+def build_context_section(told: Mapping[str, str]) -> Section:
     """Who publishes, to whom, for what, and against whom: as the steward wrote it."""
-    items = [Fact(words, told.get(key, "")) for key, words in ASKED.items()]
+    items = [Fact(words, told.get(key, "")) for key, words in CONTEXT_FIELDS.items()]
     place = told.get("environment")
     items = [
-        Fact(one.label, ENVIRONMENTS[place]) if place and one.label == ASKED["environment"] else one
+        Fact(one.label, ENVIRONMENTS[place])
+        if place and one.label == CONTEXT_FIELDS["environment"]
+        else one
         for one in items
     ]
-    more = [key for key in told if key not in ASKED and key not in SIGNED]
+    more = [key for key in told if key not in CONTEXT_FIELDS and key not in GOVERNANCE_FIELDS]
     items += [Fact(key.replace("_", " ").capitalize(), told[key]) for key in more]
     return Section(
         "Context",
@@ -109,11 +111,11 @@ def context_section(told: Mapping[str, str]) -> Section:
     )
 
 
-def governance_section(
+def build_governance_section(
     told: Mapping[str, str], made: Iterable[Fact], commands: Iterable[str]
 ) -> Section:
     """Who decided, and how the report is had again: ``made`` by what, with which ``commands``."""
-    signed = [Fact(words, told.get(key, "")) for key, words in SIGNED.items()]
+    signed = [Fact(words, told.get(key, "")) for key, words in GOVERNANCE_FIELDS.items()]
     return Section(
         "Governance",
         ("Who answers for the release, until when, and how every number here can be checked.",),

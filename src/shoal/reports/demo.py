@@ -23,8 +23,9 @@ from shoal.data.bundled.make import DIAGNOSES, ZIPS
 from shoal.releases.folder import ensure_folder
 from shoal.releases.options import COUNTS, RANDOMISED, Progress, ignore_progress
 from shoal.reports.charts import release as charts
-from shoal.reports.document import Callout, Chart, Fact, Facts, Page, Section, Table
-from shoal.reports.pages.side_by_side import shown
+from shoal.reports.document import Callout, Chart, Fact, KeyFacts, Page, Section, Table
+from shoal.reports.format import format_percent
+from shoal.reports.pages.side_by_side import render_comparison
 from shoal.reports.report import report
 from shoal.verbs.attack import attack
 from shoal.verbs.look import Look, look
@@ -41,7 +42,7 @@ SHOWN = 8
 """How many of the exposed people the page names; they are invented."""
 
 
-def tell(
+def build_demo_page(
     linked: Finding,
     seen: Look,
     releases: Mapping[str, Release],
@@ -79,13 +80,13 @@ def _linked(found: Finding) -> Section:
             "Latanya Sweeney had in 1997, when she found a governor's hospital visit.",
         ),
         (
-            Facts(
+            KeyFacts(
                 (
                     Fact("voters", f"{details['register']:,}"),
                     Fact(
                         "fit a patient's row",
                         f"{found.people:,}",
-                        charts.percent(found.people, details["register"]),
+                        format_percent(found.people, details["register"]),
                     ),
                     Fact("alone in fitting it", f"{certain:,}", "name and diagnosis together"),
                 )
@@ -108,7 +109,7 @@ def _table(seen: Look) -> Section:
             "would single out nearly everybody; here it is dropped with the names.",
         ),
         (
-            Chart(charts.risk_by_columns(names, unique, seen.rows)),
+            Chart(charts.chart_unique_by_columns(names, unique, seen.rows)),
             Table(("column", "role", "kind"), tuple(roles), "What each column is"),
         ),
     )
@@ -135,7 +136,7 @@ def _published(
             "others. The written files were read again and recounted.",
         ),
         (
-            Chart(charts.class_sizes(*sizes, k)),
+            Chart(charts.chart_class_sizes(*sizes, k)),
             Table(
                 ("hospital", "rows", "classes", "smallest class", "loss: width of cells"),
                 tuple(rows),
@@ -164,19 +165,19 @@ def _joined(findings: Mapping[str, Finding], people: Sequence[Mapping[str, str]]
             "releases and keeps the diagnoses that both allow. " + found.sentence,
         ),
         (
-            Facts(
+            KeyFacts(
                 (
                     Fact("people in both", f"{found.people:,}"),
                     Fact(
                         "diagnosis exposed",
                         f"{found.exposed:,}",
-                        charts.percent(found.exposed, found.people),
+                        format_percent(found.exposed, found.people),
                     ),
                     Fact("by one release alone", f"{found.details['exposed_before']:,}"),
                 )
             ),
-            Chart(charts.candidates(found.details["candidates_before"], after)),
-            Chart(charts.people(dict(groups))),
+            Chart(charts.chart_candidates(found.details["candidates_before"], after)),
+            Chart(charts.chart_people(dict(groups))),
             Table(
                 columns, tuple(named), "Some of the people whose diagnosis is exposed (invented)"
             ),
@@ -191,7 +192,7 @@ def _joined(findings: Mapping[str, Finding], people: Sequence[Mapping[str, str]]
 
 def _defended(findings: Mapping[str, Finding]) -> Section:
     rows = [
-        (rule, one.people, one.exposed, charts.percent(one.exposed, one.people))
+        (rule, one.people, one.exposed, format_percent(one.exposed, one.people))
         for rule, one in findings.items()
     ]
     return Section(
@@ -228,7 +229,7 @@ def _side_by_side(sides: SideBySide, joined: Finding) -> Section:
             "how wide cells are; here it is how far columns and pairs of columns have moved, which "
             "can be said of noise too.",
         ),
-        shown(sides.to_json()),
+        render_comparison(sides.to_json()),
     )
 
 
@@ -300,7 +301,7 @@ class Demo:
         return "\n".join(lines)
 
 
-def schema() -> Schema:
+def make_hospital_schema() -> Schema:
     """The roles of the hospitals' columns; the day of admission is left out of the release."""
     return Schema(()).set(
         patient=person,
@@ -313,12 +314,12 @@ def schema() -> Schema:
     )
 
 
-def stated() -> Schema:
+def make_bounded_schema() -> Schema:
     """The same, with what values there may be: the city's ZIP codes, and a list of diagnoses.
 
     Noise needs it said, for it may not be taken from the rows.
     """
-    return schema().set(
+    return make_hospital_schema().set(
         age=quasi(bounds=(0, 120)),
         sex=quasi(domain=("f", "m")),
         zip=quasi(domain=tuple(ZIPS)),
@@ -338,15 +339,15 @@ def demo(out: str | Path = "shoal-demo", progress: Progress = ignore_progress) -
         "linking", bundled_path("medical.csv"), targets=bundled_path("voters.csv"), schema=TOWN
     )
     progress("looking", 0, 1)
-    seen = look(tables["st_anna"], schema())
-    people = shared(tables)
+    seen = look(tables["st_anna"], make_hospital_schema())
+    people = find_shared_patients(tables)
     findings: dict[str, Finding] = {}
     first: dict[str, Release] = {}
     for rule, text in RULES.items():
         releases = {
             name: publish(
                 table,
-                schema(),
+                make_hospital_schema(),
                 text,
                 out=out / f"{name}-{rule.replace(' ', '-')}",
                 replace=True,
@@ -357,12 +358,15 @@ def demo(out: str | Path = "shoal-demo", progress: Progress = ignore_progress) -
         first = first or releases
         progress("attacking", 0, 1)
         findings[rule] = attack(
-            "intersection", list(releases.values()), targets=as_table(people), schema=schema()
+            "intersection",
+            list(releases.values()),
+            targets=make_people_table(people),
+            schema=make_hospital_schema(),
         )
-    sizes = (class_sizes(tables["st_anna"]), class_sizes(first["st_anna"].path))
+    sizes = (count_class_sizes(tables["st_anna"]), count_class_sizes(first["st_anna"].path))
     sides = side_by_side(
         tables["st_anna"],
-        stated(),
+        make_bounded_schema(),
         other=tables["harbour"],
         k=K,
         epsilons=EPSILONS,
@@ -370,7 +374,7 @@ def demo(out: str | Path = "shoal-demo", progress: Progress = ignore_progress) -
         forms=(RANDOMISED, COUNTS),
         progress=progress,
     )
-    page = tell(linked, seen, first, findings, people, sizes, K, sides)
+    page = build_demo_page(linked, seen, first, findings, people, sizes, K, sides)
     path = page.write(out / "index.html")
     own, other = first.values()
     told = report(own, others=[other], original=tables["st_anna"], progress=progress)
@@ -378,7 +382,7 @@ def demo(out: str | Path = "shoal-demo", progress: Progress = ignore_progress) -
     return Demo(path, signed, linked, seen, first, findings, sides)
 
 
-def shared(tables: Mapping[str, Path]) -> list[dict[str, str]]:
+def find_shared_patients(tables: Mapping[str, Path]) -> list[dict[str, str]]:
     """The people who were patients of both hospitals, as the first one's rows."""
     rows = []
     for table in tables.values():
@@ -387,15 +391,15 @@ def shared(tables: Mapping[str, Path]) -> list[dict[str, str]]:
     return [row for patient, row in sorted(rows[0].items()) if patient in rows[1]]
 
 
-def class_sizes(table: Path) -> dict[int, int]:
+def count_class_sizes(table: Path) -> dict[int, int]:
     """How many classes of each size the quasi-identifiers of a table make."""
-    names = [column.name for column in schema().quasi]
+    names = [column.name for column in make_hospital_schema().quasi]
     with table.open(encoding="utf-8", newline="") as handle:
         classes = Counter(tuple(row[name] for name in names) for row in csv.DictReader(handle))
     return dict(Counter(classes.values()))
 
 
-def as_table(people: Sequence[Mapping[str, str]]) -> pa.Table:
+def make_people_table(people: Sequence[Mapping[str, str]]) -> pa.Table:
     """The people as a table in memory."""
     columns = {name: [row[name] for row in people] for name in people[0]}
     columns["age"] = [int(age) for age in columns["age"]]  # type: ignore[misc]

@@ -21,14 +21,14 @@ from numpy.typing import NDArray
 from shoal.core.axis import Axis
 from shoal.core.labels import format_value
 
-MOST = 12
+MAX_BARS = 12
 """How many bars there may be."""
 Floats = NDArray[np.float64]
 Bars = list[tuple[float, float]]
 
 
 @dataclass(frozen=True)
-class Counts:
+class LeafCounts:
     """How many people each leaf of a column has before and after; null, if there is one, last."""
 
     axis: Axis
@@ -48,7 +48,7 @@ class Distribution:
     """The total variation between all values, where it was measured and may be told."""
     ends: tuple[float, ...] = ()
     """Where bins begin and end; none for values as they are. A last bar more is null."""
-    counts: Counts | None = field(default=None, repr=False, compare=False)
+    counts: LeafCounts | None = field(default=None, repr=False, compare=False)
     """What it was drawn from; the public version has none."""
 
     def discreet(self, fewest: int) -> Distribution:
@@ -59,11 +59,11 @@ class Distribution:
         return _made(self.column, labels, bars, ends)
 
 
-def distribution(
+def make_distribution(
     axis: Axis, before: Floats, after: Floats, moved: float | None = None
 ) -> Distribution:
     """The bars of a column whose leaves have these many people before and after."""
-    counts = Counts(axis, before, after)
+    counts = LeafCounts(axis, before, after)
     bars, labels, ends = _bars(counts, 1)
     return _made(axis.name, labels, bars, ends, moved, counts)
 
@@ -74,13 +74,13 @@ def _made(
     bars: Bars,
     ends: Sequence[float],
     moved: float | None = None,
-    counts: Counts | None = None,
+    counts: LeafCounts | None = None,
 ) -> Distribution:
     old, new = zip(*bars, strict=True) if bars else ((), ())
     return Distribution(column, tuple(labels), old, new, moved, tuple(ends), counts)
 
 
-def _bars(counts: Counts, fewest: int) -> tuple[Bars, list[str | None], Sequence[float]]:
+def _bars(counts: LeafCounts, fewest: int) -> tuple[Bars, list[str | None], Sequence[float]]:
     """The bars, what they are called, and the ends of bins."""
     axis, leaves = counts.axis, len(counts.axis.leaves)
     before, after = counts.before[:leaves], counts.after[:leaves]
@@ -97,7 +97,7 @@ def _bars(counts: Counts, fewest: int) -> tuple[Bars, list[str | None], Sequence
     return [(old, float(round(new))) for old, new in bars], labels, ends
 
 
-def _missing(counts: Counts) -> tuple[float, float]:
+def _missing(counts: LeafCounts) -> tuple[float, float]:
     null = counts.axis.null_code
     return (float(counts.before[null]), float(counts.after[null])) if null >= 0 else (0.0, 0.0)
 
@@ -109,7 +109,7 @@ def _grouped(
     texts = [format_value(leaf) for leaf in axis.leaves]
     longest = max(map(len, texts), default=0)
     if axis.kind == "code":
-        while longest > 1 and _groups(texts, longest, before, fewest) > MOST:
+        while longest > 1 and _groups(texts, longest, before, fewest) > MAX_BARS:
             longest -= 1
     names = [one if len(one) <= longest else f"{one[:longest]}…" for one in texts]
     order, at = _numbered(names)
@@ -183,11 +183,11 @@ def _places(axis: Axis, inner: NDArray[np.bool_]) -> Floats:
 
 
 def _edges(low: float, high: float, whole: bool) -> Floats:
-    """Round ends of at most ``MOST`` bins: steps of 1, 2 or 5 times a power of ten."""
-    least = 1.0 if whole else (high - low or 1.0) / MOST
-    power = 10.0 ** math.floor(math.log10(max((high - low) / MOST, least)))
+    """Round ends of at most ``MAX_BARS`` bins: steps of 1, 2 or 5 times a power of ten."""
+    least = 1.0 if whole else (high - low or 1.0) / MAX_BARS
+    power = 10.0 ** math.floor(math.log10(max((high - low) / MAX_BARS, least)))
     steps = [step * power for step in (1, 2, 5, 10, 20)]
-    step = next(s for s in steps if math.floor(high / s) - math.floor(low / s) < MOST)
+    step = next(s for s in steps if math.floor(high / s) - math.floor(low / s) < MAX_BARS)
     first, last = math.floor(low / step), math.floor(high / step)
     return np.array([n * step for n in range(first, last + 2)], np.float64)
 

@@ -4,7 +4,7 @@ The HTML is one file that needs nothing: no script, no network, no font; its con
 them. It follows the reader's light or dark setting, prints well, and keeps a table of the numbers
 behind every chart.
 
->>> page = Page("Release", (Section("Result", ("All is well.",), (Facts((Fact("k", 10),)),)),))
+>>> page = Page("Release", (Section("Result", ("All is well.",), (KeyFacts((Fact("k", 10),)),)),))
 >>> Page.from_json(page.to_json()) == page
 True
 
@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from shoal.core.atomic_file import write_file
 from shoal.core.errors import InputError, OutputError, UsageError
-from shoal.reports.charts.theme import PALETTE, Spec, headline, svg, table
+from shoal.reports.charts.theme import PALETTE, Spec, draw_svg, join_title, tabulate_chart
 
 # A place in a table that says more than its text: a note below, a tone, a link.
 
@@ -34,7 +34,7 @@ _UP = ".."
 
 
 @dataclass(frozen=True)
-class Noted:
+class NotedText:
     """Text for a table; its lines are kept, and `backticks` set code in the note.
 
     ``tone`` sets the text off, for a word that also reads without colour; ``link`` leads to a file
@@ -65,7 +65,7 @@ if TYPE_CHECKING:
 
 EDITION = 1
 Scalar = str | int | float | bool | None
-Entry = Scalar | tuple[Noted, ...]
+Entry = Scalar | tuple[NotedText, ...]
 _ENDINGS = (".html", ".htm", ".json")
 _SKIP = '<a class="skip" href="#main">Skip to the report</a>'
 """What every page has, by which it is known again."""
@@ -133,7 +133,7 @@ class Fact:
 
 
 @dataclass(frozen=True)
-class Facts:
+class KeyFacts:
     """The numbers to see first, in a row."""
 
     kind: ClassVar[str] = "facts"
@@ -178,8 +178,8 @@ class Fields:
         object.__setattr__(self, "items", tuple(made))
 
 
-Block = Chart | Table | Callout | Facts | Code | Text | Fields
-_BLOCKS: tuple[type[Block], ...] = (Chart, Table, Callout, Facts, Code, Text, Fields)
+Block = Chart | Table | Callout | KeyFacts | Code | Text | Fields
+_BLOCKS: tuple[type[Block], ...] = (Chart, Table, Callout, KeyFacts, Code, Text, Fields)
 _KINDS: dict[str, type[Block]] = {block.kind: block for block in _BLOCKS}
 
 
@@ -241,7 +241,7 @@ class Page:
         for its owner's eyes, and never goes into a release folder.
         """
         target, internal = Path(path), self.data.get("public") is False
-        check_place(target, internal, "page")
+        check_page_place(target, internal, "page")
         if target.suffix == ".json":
             text = json.dumps(self.to_json(), ensure_ascii=False, indent=1, allow_nan=False)
         else:
@@ -250,7 +250,7 @@ class Page:
         return target
 
 
-def check_place(target: Path, internal: bool, name: str = "report") -> None:
+def check_page_place(target: Path, internal: bool, name: str = "report") -> None:
     """Refuse where a page, by its ``name`` for people, cannot be written, or must not be."""
     if target.suffix not in _ENDINGS:
         raise UsageError(f"A {name} is written as HTML or JSON.", f"Name it {name}.html.")
@@ -317,10 +317,10 @@ def _block(document: dict[str, Any]) -> Block:
 def _entry(value: Any) -> Entry:
     """What stands in a table: several with notes are one below the other."""
     if isinstance(value, list | tuple):
-        return tuple(Noted(**one) if isinstance(one, dict) else one for one in value)
+        return tuple(NotedText(**one) if isinstance(one, dict) else one for one in value)
     if isinstance(value, dict):
-        return (Noted(**value),)
-    return (value,) if isinstance(value, Noted) else _scalar(value)
+        return (NotedText(**value),)
+    return (value,) if isinstance(value, NotedText) else _scalar(value)
 
 
 def _scalar(value: Any) -> Scalar:
@@ -372,12 +372,12 @@ def _inline(text: str) -> markupsafe.Markup:
 def _drawn(spec: Spec) -> markupsafe.Markup:
     from markupsafe import Markup
 
-    return Markup(svg(spec, heading=False))  # escaped by the drawing: it is well-formed XML
+    return Markup(draw_svg(spec, heading=False))  # escaped by the drawing: it is well-formed XML
 
 
 def _behind(spec: Spec) -> Table:
     """The numbers of a chart as a table."""
-    return Table(*table(spec))
+    return Table(*tabulate_chart(spec))
 
 
 def _environment() -> jinja2.Environment:
@@ -394,7 +394,7 @@ def _environment() -> jinja2.Environment:
         "aligned": _aligned,
         "behind": _behind,
         "drawn": _drawn,
-        "headline": headline,
+        "headline": join_title,
         "inline": _inline,
         "shown": _shown,
     }

@@ -1,6 +1,6 @@
 """What a report is written from: everything that was measured, verified and attacked.
 
-`publishable` leaves what the public may know. Of the attacks that is on how many people they
+`redact_evidence` leaves what the public may know. Of the attacks that is on how many people they
 succeed, rounded, in words from a closed list: no extremes, no row numbers, no worked examples, no
 names of files. Class sizes and distributions of the original are still drawn, rounded and without
 bars for a few people; the context and the title are printed as the steward wrote them.
@@ -18,25 +18,25 @@ from shoal.releases.manifest import publishes_buckets
 from shoal.releases.options import BUCKETS, CENTROIDS, PARTITION, RANDOMISED
 from shoal.releases.published_table import is_made_class_by_class
 from shoal.reports.attack_wording import (
-    TOGETHER,
-    assumed,
-    by_insiders,
-    helps,
-    lacked,
-    remakes,
-    unanswered,
-    unfit,
+    SEVERAL_CLASSES_DECIDED,
+    describe_defence,
+    explain_unfit_for_answers,
+    explain_unfit_for_buckets,
+    explain_unmet_needs,
+    is_by_insiders,
+    list_assumptions,
+    remakes_classes,
 )
 from shoal.reports.distribution import Distribution
 from shoal.reports.sections import collusion, composition
-from shoal.reports.sections.collusion import Colluding
-from shoal.reports.sections.composition import Composing
-from shoal.reports.sections.knowledge import Knowing
+from shoal.reports.sections.collusion import CollusionEvidence
+from shoal.reports.sections.composition import CompositionEvidence
+from shoal.reports.sections.knowledge import KnowledgeEvidence
 from shoal.verbs.red_team import select_worst_by_column
 
 FEWEST = 10
 """The public version tells nothing that fewer people than this stand behind."""
-SHOWN = (
+PUBLIC_DETAILS = (
     "candidates_before",
     "candidates_after",
     "location",
@@ -48,7 +48,7 @@ SHOWN = (
     "answers",
 )
 """The details of a finding that a public page uses: options, and counts that it rounds."""
-BELIEVED = ("epsilon", "largest_prior", "foretold", "bound")
+PUBLIC_ANSWER_DETAILS = ("epsilon", "largest_prior", "foretold", "bound")
 """What homogeneity says of answers besides: it follows from the published file alone."""
 NO_FORECAST = (
     "None is made: answers exclude no value, whatever they are joined with. What they say together "
@@ -79,7 +79,7 @@ FATES = {
 
 
 @dataclass(frozen=True)
-class Described:
+class ColumnFate:
     """One column of the table: what it is, and what became of it."""
 
     name: str
@@ -99,7 +99,7 @@ class Evidence:
     sizes: Mapping[int, int]
     """Class size -> number of such classes."""
     risk: Assessment
-    columns: tuple[Described, ...] = ()
+    columns: tuple[ColumnFate, ...] = ()
     sizes_before: Mapping[int, int] | None = None
     """The same of the original, where it was given."""
     distributions: tuple[Distribution, ...] = ()
@@ -109,13 +109,13 @@ class Evidence:
     """What the table reaches for each model."""
     findings: tuple[Finding, ...] = ()
     skipped: tuple[tuple[str, str], ...] = ()
-    knowing: Knowing | None = None
+    knowing: KnowledgeEvidence | None = None
     """The worst that knowledge beyond the table could do; never for the public."""
-    colluding: Colluding | None = None
+    colluding: CollusionEvidence | None = None
     """How the release stands against its own providers, where the private companion knows them."""
     promised: Mapping[str, Any] | None = None
     """What noise promises, what that means, and what answers tell; None without noise."""
-    composing: Composing | None = None
+    composing: CompositionEvidence | None = None
     """How it stands beside earlier releases, and beside those that others may make."""
     context: Mapping[str, str] = field(default_factory=dict)
     manifest: Mapping[str, Any] = field(default_factory=dict)
@@ -192,10 +192,10 @@ class Evidence:
         return tuple(one for one in self.findings if one.rate > limit)
 
 
-def publishable(evidence: Evidence, fewest: int = FEWEST) -> Evidence:
+def redact_evidence(evidence: Evidence, fewest: int = FEWEST) -> Evidence:
     """The evidence without what is not for the public."""
     told = [one for one in evidence.columns if one.fate != DROPPED]
-    outside = [one for one in evidence.findings if not by_insiders(one.attack)]
+    outside = [one for one in evidence.findings if not is_by_insiders(one.attack)]
     return replace(
         evidence,
         columns=tuple(replace(one, labels=None) for one in told),
@@ -204,10 +204,12 @@ def publishable(evidence: Evidence, fewest: int = FEWEST) -> Evidence:
         measured=(),
         findings=tuple(_finding(one) for one in outside),
         skipped=tuple(
-            (name, _lacked(name, evidence)) for name, _ in evidence.skipped if not by_insiders(name)
+            (name, _lacked(name, evidence))
+            for name, _ in evidence.skipped
+            if not is_by_insiders(name)
         ),
         knowing=None,
-        colluding=collusion.publishable(evidence.colluding),
+        colluding=collusion.redact_collusion(evidence.colluding),
         composing=_composing(evidence),
         private={},
         commands=(),
@@ -215,9 +217,9 @@ def publishable(evidence: Evidence, fewest: int = FEWEST) -> Evidence:
     )
 
 
-def _composing(evidence: Evidence) -> Composing | None:
+def _composing(evidence: Evidence) -> CompositionEvidence | None:
     """How it stands beside others; why answers have no forecast is no secret."""
-    told = composition.publishable(evidence.composing)
+    told = composition.redact_composition(evidence.composing)
     if told is None or evidence.promised is None or not told.why:
         return told
     return replace(told, why=NO_FORECAST)
@@ -230,18 +232,22 @@ def _lacked(attack: str, evidence: Evidence) -> str:
     """
     if any(attack.startswith(f"{one.attack} on ") for one in evidence.findings):
         return "It could not be carried out on this column."
-    if evidence.buckets and (told := unfit(attack, evidence.others)):
+    if evidence.buckets and (told := explain_unfit_for_buckets(attack, evidence.others)):
         return told
-    if evidence.promised is not None and (told := unanswered(attack)):
+    if evidence.promised is not None and (told := explain_unfit_for_answers(attack)):
         return told
-    if evidence.manifest and not is_made_class_by_class(evidence.manifest) and remakes(attack):
-        return TOGETHER
+    if (
+        evidence.manifest
+        and not is_made_class_by_class(evidence.manifest)
+        and remakes_classes(attack)
+    ):
+        return SEVERAL_CLASSES_DECIDED
     had = {
         "people": evidence.people,
         "sensitive": bool(evidence.learnt),
         "method": bool(evidence.manifest),
     }
-    return lacked(attack, [need for need, there in had.items() if there])
+    return explain_unmet_needs(attack, [need for need, there in had.items() if there])
 
 
 def _verdict(verdict: Verdict) -> Verdict:
@@ -252,7 +258,7 @@ def _verdict(verdict: Verdict) -> Verdict:
 
 def _finding(found: Finding) -> Finding:
     """How many people an attack succeeds on, and what helps; nothing about any one of them."""
-    names = (*SHOWN, *(BELIEVED if found.attack == "homogeneity" else ()))
+    names = (*PUBLIC_DETAILS, *(PUBLIC_ANSWER_DETAILS if found.attack == "homogeneity" else ()))
     details = {key: found.details[key] for key in names if key in found.details}
     return Finding(
         attack=found.attack,
@@ -261,8 +267,8 @@ def _finding(found: Finding) -> Finding:
         sure=float("nan"),
         guessing=float("nan"),
         sentence="",
-        defence=helps(found),
-        assumptions=assumed(found),
+        defence=describe_defence(found),
+        assumptions=list_assumptions(found),
         details={**details, "sampled": found.interval is not None},
         on=found.on,
         by_column=tuple(_finding(one) for one in found.by_column),

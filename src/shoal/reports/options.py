@@ -20,12 +20,12 @@ from shoal.reports.sections.knowledge import PIECES
 
 _NAMES = ("--about", "--prior")
 """What names no file: it may have a slash in it."""
-LEAST = 0.001
+MIN_THRESHOLD = 0.001
 """The smallest threshold of risk: one in a thousand."""
 
 
 @dataclass(frozen=True)
-class Given:
+class ReportRequest:
     """What a report is asked about."""
 
     release: Any
@@ -65,16 +65,16 @@ class Given:
                 "The limit is a share of people, from 0 to 1.", "write for example 0.05."
             )
         if self.threshold is not None:
-            threshold_of(self.threshold)
+            parse_threshold(self.threshold)
 
 
-def threshold_of(risk: Number) -> Fraction:
+def parse_threshold(risk: Number) -> Fraction:
     """A threshold of risk as it was written, exactly."""
     try:
-        return parse_fraction(risk, "threshold", Fraction(str(LEAST)), 1, above=True)
+        return parse_fraction(risk, "threshold", Fraction(str(MIN_THRESHOLD)), 1, above=True)
     except UsageError:
         raise UsageError(
-            f"The threshold of risk is more than {LEAST} and at most 1.",
+            f"The threshold of risk is more than {MIN_THRESHOLD} and at most 1.",
             "write for example 1/11: eleven people who look alike.",
         ) from None
 
@@ -92,7 +92,7 @@ def _name(source: Any) -> str:
     return "TABLE" if path is None else Path(path).name or path
 
 
-def commands(given: Given) -> tuple[str, ...]:
+def list_commands(given: ReportRequest) -> tuple[str, ...]:
     """What to type to have every number again; a schema that flags cannot say is schema.toml."""
     roles = _roles(given.schema)
     rule = [] if given.rule is None else ["-m", str(given.rule)]

@@ -13,55 +13,71 @@ from typing import Any
 from shoal.core.release import DP_PROMISE, Finding, to_json_value
 from shoal.core.spend import Spend
 from shoal.releases.companion import OTHER_ORIGINAL
-from shoal.reports.attack_wording import FOUND, bracketed, found_by, meaning
+from shoal.reports.attack_wording import (
+    EVERYBODY_IDENTIFIED,
+    bracket_consequence,
+    describe_consequence,
+    explain_exact_columns,
+)
 from shoal.reports.charts import release as charts
-from shoal.reports.context import context_section, governance_section
+from shoal.reports.context import build_context_section, build_governance_section
 from shoal.reports.document import (
     Block,
     Callout,
     Chart,
     Fact,
-    Facts,
     Fields,
+    KeyFacts,
     Page,
     Section,
     Table,
     Text,
 )
 from shoal.reports.evidence import Evidence
-from shoal.reports.format import counted, in_full, listed, number, percent, share
-from shoal.reports.noise.promise import section as noise
-from shoal.reports.pages.noise import in_short, warned
-from shoal.reports.sections.collusion import section as insiders
-from shoal.reports.sections.composition import facts as composed
-from shoal.reports.sections.composition import section as beside
-from shoal.reports.sections.identifiability import SURE, identifiability, succeeds
+from shoal.reports.format import (
+    format_count,
+    format_percent,
+    format_share,
+    format_value,
+    join_all_names,
+    join_names,
+)
+from shoal.reports.noise.promise import build_promise_section as noise
+from shoal.reports.pages.noise import render_promise_warnings, summarise_promise
+from shoal.reports.sections.collusion import build_collusion_section as insiders
+from shoal.reports.sections.composition import build_composition_section as beside
+from shoal.reports.sections.composition import list_composition_facts as composed
+from shoal.reports.sections.identifiability import (
+    HIGH_CONFIDENCE,
+    build_identifiability_section,
+    describe_success,
+)
 
 TITLE = "Privacy report"
 
 
-def page(evidence: Evidence, title: str | None = None, version: str = "") -> Page:
+def build_release_page(evidence: Evidence, title: str | None = None, version: str = "") -> Page:
     """The report: for its publisher, or of evidence that is `publishable` for everybody."""
     return Page(
         title or TITLE,
         (
             _summary(evidence),
-            context_section(evidence.context),
+            build_context_section(evidence.context),
             _data(evidence),
-            identifiability(evidence),
+            build_identifiability_section(evidence),
             *noise(evidence.promised),
             *insiders(evidence.colluding, evidence.kept),
             *beside(evidence.composing, evidence.fewest),
             _mitigation(evidence),
             _governance(evidence, version),
         ),
-        lead=lead(evidence),
+        lead=write_release_lead(evidence),
         foot=_foot(evidence, version),
-        data=facts(evidence),
+        data=list_release_facts(evidence),
     )
 
 
-def facts(evidence: Evidence) -> dict[str, Any]:
+def list_release_facts(evidence: Evidence) -> dict[str, Any]:
     """The outcome for programs: whether the requirement holds, and what each attack found."""
     verdict, fewest = evidence.verdict, evidence.fewest
     told: dict[str, Any] = {
@@ -95,7 +111,7 @@ def facts(evidence: Evidence) -> dict[str, Any]:
 def _public_facts(found: Finding, evidence: Evidence) -> dict[str, str]:
     """What everybody may know of a finding: whom it succeeds on, rounded."""
     learnt = {"on": found.on} if evidence.several else {}
-    exposed, people = (counted(one, evidence.fewest) for one in (found.exposed, found.people))
+    exposed, people = (format_count(one, evidence.fewest) for one in (found.exposed, found.people))
     return {"attack": found.attack, **learnt, "exposed": exposed, "people": people}
 
 
@@ -113,15 +129,15 @@ def _column_facts(name: str, evidence: Evidence) -> dict[str, Any]:
     judged = None if evidence.verdict is None else name not in evidence.unjudged
     told: dict[str, Any] = {"on": name, "judged": judged, "attack": worst and worst.attack}
     if evidence.public:
-        exposed = None if worst is None else counted(worst.exposed, evidence.fewest)
+        exposed = None if worst is None else format_count(worst.exposed, evidence.fewest)
         return {**told, "exposed": exposed}
     numbers = ("exposed", "people", "rate", "sure", "guessing")
     return {**told, **{key: None if worst is None else getattr(worst, key) for key in numbers}}
 
 
-def lead(evidence: Evidence) -> str:
+def write_release_lead(evidence: Evidence) -> str:
     """The verdict in a sentence or two."""
-    found = f"{FOUND}: it is published in buckets. " if evidence.buckets else ""
+    found = f"{EVERYBODY_IDENTIFIED}: it is published in buckets. " if evidence.buckets else ""
     barred = "" if evidence.releasable else "It is NOT to be released: a seed drew its noise. "
     return f"{_requirement(evidence)}. {barred}{found}{_worst(evidence)}"
 
@@ -133,13 +149,13 @@ def _requirement(evidence: Evidence) -> str:
     if verdict.holds and evidence.promised is not None:
         return f"The published table meets {_counted(evidence)}; {_stated(evidence)}"
     if verdict.holds:
-        rules = in_full([one.model for one in verdict.judgements])
+        rules = join_all_names([one.model for one in verdict.judgements])
         apart = ", which leaves the kept columns out" if evidence.kept else ""
         apart = ", which is about values alone" if evidence.buckets else apart
         return (
             f"The published table meets what it promises ({rules}){apart}{_unprotected(evidence)}"
         )
-    missed = in_full([one.model for one in verdict.judgements if not one.holds])
+    missed = join_all_names([one.model for one in verdict.judgements if not one.holds])
     return f"The published table does NOT meet {missed}"
 
 
@@ -147,7 +163,7 @@ def _unprotected(evidence: Evidence) -> str:
     """That sensitive columns are left to chance, to end a sentence with."""
     if not evidence.unjudged:
         return ""
-    return f", but NO requirement is about {in_full(evidence.unjudged)}"
+    return f", but NO requirement is about {join_all_names(evidence.unjudged)}"
 
 
 def _counted(evidence: Evidence) -> str:
@@ -155,7 +171,7 @@ def _counted(evidence: Evidence) -> str:
     assert evidence.verdict is not None
     names = [one.model for one in evidence.verdict.judgements]
     apart = ", which leaves the kept columns out" if evidence.kept else ""
-    return f"{in_full([one for one in names if not one.startswith(DP_PROMISE)])}{apart}"
+    return f"{join_all_names([one for one in names if not one.startswith(DP_PROMISE)])}{apart}"
 
 
 def _stated(evidence: Evidence) -> str:
@@ -179,33 +195,33 @@ def _worst(evidence: Evidence) -> str:
         else f"The attack on {it}"
     )
     if evidence.public:
-        return f"{most}, {evidence.named(worst)}, {succeeds(worst, evidence)}."
+        return f"{most}, {evidence.named(worst)}, {describe_success(worst, evidence)}."
     return f"{most} is {worst.attack}: {worst.sentence}"
 
 
 def _still_sure(evidence: Evidence) -> str:
     """That somebody is known with little doubt, though nobody counts as exposed."""
     surest = evidence.surest
-    if surest is None or not surest.sure >= SURE:  # in public nobody's is known
+    if surest is None or not surest.sure >= HIGH_CONFIDENCE:  # in public nobody's is known
         return ""
-    return f", though {evidence.named(surest)} is {percent(surest.sure, 1)} sure of somebody"
+    return f", though {evidence.named(surest)} is {format_percent(surest.sure, 1)} sure of somebody"
 
 
 def _summary(evidence: Evidence) -> Section:
     fewest, smallest = evidence.fewest, min(evidence.sizes, default=0)
-    alike = number(smallest)
+    alike = format_value(smallest)
     if evidence.public:
         alike = f"≥{fewest}" if smallest >= fewest else f"<{fewest}"
     kept = ", alike in kept columns too" if evidence.kept else ""
     kept = ", alike in bucket and exact columns" if evidence.buckets else kept
     facts = (
-        Fact("rows", counted(evidence.rows, fewest), _whose(evidence)),
-        Fact("groups", counted(evidence.classes, fewest), f"of people who look alike{kept}"),
+        Fact("rows", format_count(evidence.rows, fewest), _whose(evidence)),
+        Fact("groups", format_count(evidence.classes, fewest), f"of people who look alike{kept}"),
         Fact("smallest group", alike, "people in it"),
         _worst_attack(evidence),
         *([] if evidence.promised is None else _of_answers(evidence.promised)),
     )
-    blocks = (Facts(facts), *_callouts(evidence), *_by_column(evidence))
+    blocks = (KeyFacts(facts), *_callouts(evidence), *_by_column(evidence))
     return Section("In short", (), blocks)
 
 
@@ -236,8 +252,8 @@ def _column_row(name: str, evidence: Evidence) -> tuple[str, ...]:
         name,
         judged,
         attack,
-        share(worst.exposed, worst.people, evidence.fewest),
-        percent(sure, 1),
+        format_share(worst.exposed, worst.people, evidence.fewest),
+        format_percent(sure, 1),
     )
 
 
@@ -254,8 +270,8 @@ def _of_answers(told: Mapping[str, Any]) -> list[Fact]:
     """How many answers are true, and what they can make anybody believe."""
     true = told["privacy"]["keep"]
     least = min(true.values())
-    names = f"of {listed(list(true))}; the others are exchanged at random"
-    return [Fact("true answers", percent(least, 1), names), in_short(told)]
+    names = f"of {join_names(list(true))}; the others are exchanged at random"
+    return [Fact("true answers", format_percent(least, 1), names), summarise_promise(told)]
 
 
 def _worst_attack(evidence: Evidence) -> Fact:
@@ -264,21 +280,25 @@ def _worst_attack(evidence: Evidence) -> Fact:
         label, also = "worst attack on values", "; everybody can be found without one"
     if worst is None:
         return Fact(label, "–", f"none could be run{also}")
-    told = f"{evidence.named(worst)}{bracketed(worst)}" if worst.exposed else "none succeeds"
-    return Fact(label, share(worst.exposed, worst.people, evidence.fewest), told + also)
+    told = (
+        f"{evidence.named(worst)}{bracket_consequence(worst)}" if worst.exposed else "none succeeds"
+    )
+    return Fact(label, format_share(worst.exposed, worst.people, evidence.fewest), told + also)
 
 
 def _callouts(evidence: Evidence) -> list[Block]:
-    blocks: list[Block] = warned(evidence.promised)
+    blocks: list[Block] = render_promise_warnings(evidence.promised)
     if evidence.buckets:
-        blocks.append(Callout(found_by(evidence.kept), "warning", FOUND))
+        blocks.append(
+            Callout(explain_exact_columns(evidence.kept), "warning", EVERYBODY_IDENTIFIED)
+        )
     if evidence.verdict is not None and not evidence.verdict.holds:
         told = "What the table promises does not hold for the file. Do not publish it."
         blocks.append(Callout(told, "danger", "Requirement not met"))
     if evidence.unjudged:
         blocks.append(Callout(_left_to_chance(evidence), "danger", "Without a requirement"))
     if evidence.exceeded:
-        names = in_full([evidence.named(one) for one in evidence.exceeded])
+        names = join_all_names([evidence.named(one) for one in evidence.exceeded])
         told = f"Attacks succeed on more than {100 * (evidence.limit or 0):g}% of people: {names}."
         blocks.append(Callout(told, "danger", "Above the limit"))
     elif evidence.limit is not None and evidence.findings:
@@ -295,12 +315,15 @@ def _left_to_chance(evidence: Evidence) -> str:
     names = evidence.unjudged
     it = "its values" if len(names) == 1 else "their values"
     hit = [one for one in evidence.by_column if one.on in names and one.exposed]
-    told = f"No requirement is about {in_full(names)}: everybody in a class may share one of {it}."
+    told = (
+        f"No requirement is about {join_all_names(names)}: everybody in a class may share one of "
+        f"{it}."
+    )
     if not hit:
         return told
-    each = in_full(
+    each = join_all_names(
         [
-            f"{one.on} of {share(one.exposed, one.people, evidence.fewest)} ({one.attack})"
+            f"{one.on} of {format_share(one.exposed, one.people, evidence.fewest)} ({one.attack})"
             for one in hit
         ]
     )
@@ -311,12 +334,13 @@ def _kept(evidence: Evidence) -> list[Block]:
     if not evidence.kept or evidence.buckets:
         return []
     fewest, smallest = evidence.fewest, min(evidence.sizes, default=0)
-    people = "1 person" if smallest == fewest == 1 else f"{counted(smallest, fewest)} people"
+    people = "1 person" if smallest == fewest == 1 else f"{format_count(smallest, fewest)} people"
     if evidence.public and smallest >= fewest:
         people = f"at least {fewest:,} people"
     told = (
         f"Some columns are published as they are, and no requirement judges them: "
-        f"{in_full(evidence.kept)}. Groups and risk are counted here as for somebody who knows "
+        f"{join_all_names(evidence.kept)}. Groups and risk are counted here as for somebody who "
+        "knows "
         f"them too; the smallest group has {people}."
     )
     return [Callout(told, "warning", "Kept columns")]
@@ -330,7 +354,7 @@ def _data(evidence: Evidence) -> Section:
     head = ("column", "role", "what became of it", "different labels")
     rows = [(one.name, one.role, one.fate, one.labels) for one in evidence.columns]
     table = Table(head[:3] if public else head, tuple(row[: 3 if public else 4] for row in rows))
-    facts = [Fact("Rows published", counted(evidence.rows, evidence.fewest))]
+    facts = [Fact("Rows published", format_count(evidence.rows, evidence.fewest))]
     if "one_row" in evidence.manifest:
         facts.append(Fact("One row a person", str(evidence.manifest["one_row"])))
     if "held_back" in evidence.private:
@@ -339,7 +363,7 @@ def _data(evidence: Evidence) -> Section:
         facts.append(Fact("Note", f"{OTHER_ORIGINAL}."))
     if made := evidence.manifest:
         names = [str(made[key]) for key in ("file", "values") if key in made]
-        facts.append(Fact("File" if len(names) == 1 else "Files", listed(names)))
+        facts.append(Fact("File" if len(names) == 1 else "Files", join_names(names)))
     facts += [Fact(f"SHA-256 of the {what}", f"`{one}`") for what, one in evidence.hashes.items()]
     return Section(
         "Data",
@@ -352,11 +376,11 @@ def _drawn(evidence: Evidence) -> list[Block]:
     """Class sizes and distributions, before and after where the original was given."""
     fewest = evidence.fewest
     needed = _needed_k(evidence)
-    sizes = charts.class_sizes(evidence.sizes_before, evidence.sizes, needed, fewest=fewest)
+    sizes = charts.chart_class_sizes(evidence.sizes_before, evidence.sizes, needed, fewest=fewest)
     blocks: list[Block] = [Chart(sizes)]
     for one in evidence.distributions:
         if len(one.labels) > 1:
-            spec = charts.marginals(
+            spec = charts.chart_marginals(
                 one.column,
                 one.labels,
                 one.before,
@@ -414,13 +438,13 @@ def _done(evidence: Evidence) -> list[Fact]:
             items.append(Fact("Recoding", "that of another release, applied to these people"))
     items += [Fact(label, ", ".join(names)) for label, names in by_fate.items()]
     if "held_back" in evidence.private:
-        items.append(Fact("Rows held back", number(float(evidence.private["held_back"]))))
+        items.append(Fact("Rows held back", format_value(float(evidence.private["held_back"]))))
     if "loss" in evidence.private:
         scale = "(0: every value is as it was; 1: nothing is left of any)"
         if evidence.buckets:
             scale = "(of the exact columns; whose value is which is lost within each bucket)"
         what = "Loss of detail" if evidence.promised is None else "Loss of the quasi-identifiers"
-        items.append(Fact(what, number(float(evidence.private["loss"])), scale))
+        items.append(Fact(what, format_value(float(evidence.private["loss"])), scale))
     return [*items, *_moved(evidence.private.get("utility", {}))]
 
 
@@ -429,7 +453,7 @@ def _moved(useful: Mapping[str, Any]) -> list[Fact]:
     if useful.get("marginals") is None:
         return []
     scale = "(of what publishing nothing would; values as they are estimated from the answers)"
-    return [Fact("Columns and pairs moved by", percent(useful["marginals"], 1), scale)]
+    return [Fact("Columns and pairs moved by", format_percent(useful["marginals"], 1), scale)]
 
 
 def _method(evidence: Evidence) -> str:
@@ -442,8 +466,8 @@ def _advised(evidence: Evidence) -> list[Block]:
     rows = tuple(
         (
             evidence.named(one),
-            share(one.exposed, one.people, evidence.fewest),
-            meaning(one),
+            format_share(one.exposed, one.people, evidence.fewest),
+            describe_consequence(one),
             one.defence,
         )
         for one in evidence.findings
@@ -459,21 +483,26 @@ def _remaining(evidence: Evidence) -> list[str]:
     risk, fewest = evidence.risk, evidence.fewest
     above = risk.people_above
     limit = f"{100 * risk.threshold:.3g}%"
-    told = [f"{FOUND}, by exact columns: that is public."] if evidence.buckets else []
+    told = (
+        [f"{EVERYBODY_IDENTIFIED}, by exact columns: that is public."] if evidence.buckets else []
+    )
     if above:
-        people = f"{counted(above, fewest).capitalize()} of {counted(risk.people, fewest)} people"
-        told.append(f"{people} have a risk above {limit}.")
+        people = format_count(risk.people, fewest)
+        told.append(
+            f"{format_count(above, fewest).capitalize()} of {people} people have a risk above "
+            f"{limit}."
+        )
     elif not evidence.buckets:
         told.append(f"Nobody's risk of being found is above {limit}.")
     worst = evidence.worst
     if worst is not None and worst.exposed:
-        told.append(f"As published, {evidence.named(worst)} {succeeds(worst, evidence)}.")
+        told.append(f"As published, {evidence.named(worst)} {describe_success(worst, evidence)}.")
     if evidence.unjudged:
         told.append(_left_to_chance(evidence))
     if evidence.unlearnt:
-        told.append(f"No attack tried to learn {in_full(evidence.unlearnt)}.")
+        told.append(f"No attack tried to learn {join_all_names(evidence.unlearnt)}.")
     if evidence.skipped:
-        names = in_full(list(dict.fromkeys(name for name, _ in evidence.skipped)))
+        names = join_all_names(list(dict.fromkeys(name for name, _ in evidence.skipped)))
         told.append(f"Not tested: {names}; why is said of each under Identifiability.")
     told.append(
         "No test shows that a table is safe from what was not tried: releases that others make "
@@ -487,7 +516,9 @@ def _remaining(evidence: Evidence) -> list[str]:
 
 def _governance(evidence: Evidence, version: str) -> Section:
     made = [Fact("Shoal", version), Fact("Seed of sampling", str(evidence.seed))]
-    return governance_section(evidence.context, made, evidence.commands or _repeated(evidence))
+    return build_governance_section(
+        evidence.context, made, evidence.commands or _repeated(evidence)
+    )
 
 
 def _repeated(evidence: Evidence) -> list[str]:

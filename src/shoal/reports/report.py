@@ -50,25 +50,29 @@ from shoal.releases.reader import open_frame, open_labels, parse_released_schema
 from shoal.releases.recount import Recount, count_class_rows, recount
 from shoal.releases.tallying import encode
 from shoal.releases.verification import recount_and_judge, verify
-from shoal.reports.attack_trials import trials
-from shoal.reports.attack_wording import of_answers
+from shoal.reports.attack_trials import run_trials
+from shoal.reports.attack_wording import reword_for_answers
 from shoal.reports.context import read_context
-from shoal.reports.distribution import Distribution, distribution
-from shoal.reports.document import Page, check_place
-from shoal.reports.evidence import DROPPED, FATES, FEWEST, Described, Evidence, publishable
-from shoal.reports.noise.evidence import gathered as noise_gathered
-from shoal.reports.noise.evidence import of_noise
-from shoal.reports.noise.page import page as noisy_page
-from shoal.reports.noise.promise import estimated, promised
-from shoal.reports.options import Given, commands, threshold_of
-from shoal.reports.release_page import page
-from shoal.reports.sections.collusion import colluding
-from shoal.reports.sections.composition import composing
-from shoal.reports.sections.knowledge import PIECES, checked, knowing, not_run
+from shoal.reports.distribution import Distribution, make_distribution
+from shoal.reports.document import Page, check_page_place
+from shoal.reports.evidence import DROPPED, FATES, FEWEST, ColumnFate, Evidence, redact_evidence
+from shoal.reports.noise.evidence import find_noise_release, gather_noise_evidence
+from shoal.reports.noise.page import build_noise_page
+from shoal.reports.noise.promise import estimate_answers, explain_noise_promise
+from shoal.reports.options import ReportRequest, list_commands, parse_threshold
+from shoal.reports.release_page import build_release_page
+from shoal.reports.sections.collusion import examine_collusion
+from shoal.reports.sections.composition import examine_composition
+from shoal.reports.sections.knowledge import (
+    PIECES,
+    check_pieces,
+    examine_knowledge,
+    explain_not_run,
+)
 from shoal.verbs.audit import Audit, audit, tally_with_published
 from shoal.verbs.red_team import RedTeam
 
-RISK = Fraction(1, 5)
+DEFAULT_THRESHOLD = Fraction(1, 5)
 """The risk above which people are counted where no requirement says how many are to be alike."""
 
 
@@ -129,7 +133,7 @@ def report(
     ``reading``) and ``accept_keep`` of ``shoal.verify``.
     """
     original = select_published_rows(release, original)
-    given = Given(
+    given = ReportRequest(
         release,
         tuple(as_release_list(others)),
         original,
@@ -140,7 +144,7 @@ def report(
         on,
         threshold,
         limit,
-        checked(pieces),
+        check_pieces(pieces),
         context,
         show and not public,
         seed,
@@ -154,12 +158,16 @@ def report(
     if public and fewest < 2:
         raise UsageError("fewest is 2 or more people.", "leave it out for 10.")
     if out is not None:
-        check_place(Path(out), internal=not public)
-    if (noisy := of_noise(given.release)) is not None:
-        made = noisy_page(noise_gathered(given, *noisy, public, progress), title, _version())
+        check_page_place(Path(out), internal=not public)
+    if (noisy := find_noise_release(given.release)) is not None:
+        made = build_noise_page(
+            gather_noise_evidence(given, *noisy, public, progress), title, _version()
+        )
     else:
-        evidence = gathered(given, progress)
-        made = page(publishable(evidence, fewest) if public else evidence, title, _version())
+        evidence = gather_evidence(given, progress)
+        made = build_release_page(
+            redact_evidence(evidence, fewest) if public else evidence, title, _version()
+        )
     if out is not None:
         made.write(out)
     return made
@@ -173,7 +181,7 @@ def _version() -> str:
 
 
 @dataclass(frozen=True)
-class Source:
+class ReportSource:
     """The release itself: its table, what its columns are, and its manifest if it has one."""
 
     table: Any
@@ -193,7 +201,7 @@ class Source:
         return str(told) if told in (CENTROIDS, RANDOMISED) else PARTITION
 
     @classmethod
-    def of(cls, given: Given) -> Source:
+    def of(cls, given: ReportRequest) -> ReportSource:
         """A release folder says itself what it is; another table needs a schema."""
         found = find_release(given.release)
         if found is not None:
@@ -225,10 +233,10 @@ def _with_roles(told: Schema, published: Schema) -> Schema:
     return Schema((*columns, *dropped))
 
 
-def gathered(given: Given, progress: Progress = ignore_progress) -> Evidence:
+def gather_evidence(given: ReportRequest, progress: Progress = ignore_progress) -> Evidence:
     """Everything that the report tells: counted, verified, measured, attacked."""
     context = read_context(given.context)
-    source = Source.of(given)
+    source = ReportSource.of(given)
     made = bool(source.manifest)
     promise = _promised(given, source.manifest)
     _check_learnt(given.columns, source.schema)
@@ -243,7 +251,7 @@ def gathered(given: Given, progress: Progress = ignore_progress) -> Evidence:
     tested = _attacked(given, source, progress)
     names = [column.name for column in source.schema.sensitive]
     learnt = given.columns or tuple(names)
-    known, unexamined = knowing(
+    known, unexamined = examine_knowledge(
         given.release,
         source.stated if given.schema else None,
         learnt,
@@ -263,10 +271,10 @@ def gathered(given: Given, progress: Progress = ignore_progress) -> Evidence:
         columns=_columns(source, count),
         verdict=verdict,
         measured=_named(measured),
-        findings=tuple(map(of_answers, tested.findings) if promise else tested.findings),
-        skipped=not_run(tuple(tested.skipped), known, unexamined),
+        findings=tuple(map(reword_for_answers, tested.findings) if promise else tested.findings),
+        skipped=explain_not_run(tuple(tested.skipped), known, unexamined),
         knowing=known,
-        colluding=colluding(
+        colluding=examine_collusion(
             given.release,
             source.companion,
             given.rule or str(source.manifest.get("rule", "")),
@@ -274,7 +282,7 @@ def gathered(given: Given, progress: Progress = ignore_progress) -> Evidence:
             show=given.show,
         ),
         promised=promise,
-        composing=composing(given, made, learnt, progress),
+        composing=examine_composition(given, made, learnt, progress),
         context=context,
         manifest=source.manifest,
         private=_private(source, given.original),
@@ -285,16 +293,16 @@ def gathered(given: Given, progress: Progress = ignore_progress) -> Evidence:
         unlearnt=tuple(name for name in names if name not in learnt),
         unjudged=_unjudged(verdict, names) if promise is None else (),
         limit=given.limit,
-        commands=commands(given),
+        commands=list_commands(given),
         seed=given.seed,
     )
 
 
-def _promised(given: Given, manifest: Mapping[str, Any]) -> dict[str, Any] | None:
+def _promised(given: ReportRequest, manifest: Mapping[str, Any]) -> dict[str, Any] | None:
     """What noise promises; a belief before it has no meaning where there is none."""
-    told = promised(manifest, given.prior, given.people)
+    told = explain_noise_promise(manifest, given.prior, given.people)
     if told is not None:
-        return {**told, "estimates": estimated(given.release, manifest)}
+        return {**told, "estimates": estimate_answers(given.release, manifest)}
     if not (given.prior is None and given.people is None):
         raise UsageError(
             "What somebody believes before is asked of releases made by noise alone.",
@@ -322,7 +330,7 @@ def _unjudged(verdict: Verdict | None, sensitive: Sequence[str]) -> tuple[str, .
     return tuple(find_unjudged_columns(rule, sensitive))
 
 
-def _counted(given: Given, source: Source) -> tuple[Recount, NDArray[np.int64]]:
+def _counted(given: ReportRequest, source: ReportSource) -> tuple[Recount, NDArray[np.int64]]:
     """The table's labels, and the rows of each class: people alike in kept columns too."""
     schema = source.schema
     with open_labels(source.table, schema, exact=bool(source.manifest)) as frame:
@@ -331,20 +339,20 @@ def _counted(given: Given, source: Source) -> tuple[Recount, NDArray[np.int64]]:
         return count, count_class_rows(frame, schema, count)
 
 
-def _threshold(given: Given, source: Source) -> Fraction:
+def _threshold(given: ReportRequest, source: ReportSource) -> Fraction:
     """The risk above which people are counted: that of the class sizes that are required."""
     if given.threshold is not None:
-        return threshold_of(given.threshold)
+        return parse_threshold(given.threshold)
     rule = given.rule or source.manifest.get("rule")
     try:
         models = unwrap_rule(parse_rule(rule)) if rule else ()
     except UsageError:  # a model of the user's own has no text
         models = ()
     asked = [one.k for one in models if isinstance(one, KAnonymity | AlphaK)]
-    return Fraction(1, max(asked)) if asked else RISK
+    return Fraction(1, max(asked)) if asked else DEFAULT_THRESHOLD
 
 
-def _refuse_several(given: Given, source: Source, frame: Frame) -> None:
+def _refuse_several(given: ReportRequest, source: ReportSource, frame: Frame) -> None:
     """A report takes a row for a person: people who have several are refused."""
     person = source.stated.person
     if isinstance(source.table, Path) and source.manifest:
@@ -360,7 +368,7 @@ def _refuse_several(given: Given, source: Source, frame: Frame) -> None:
         )
 
 
-def _verified(given: Given, source: Source) -> Verdict | None:
+def _verified(given: ReportRequest, source: ReportSource) -> Verdict | None:
     accept_keep = bool(given.settings.get("accept_keep"))
     if source.manifest:
         return recount_and_judge(given.release, rule=given.rule, accept_keep=accept_keep)
@@ -369,9 +377,9 @@ def _verified(given: Given, source: Source) -> Verdict | None:
     return verify(source.table, source.schema, given.rule, accept_keep=accept_keep)
 
 
-def _attacked(given: Given, source: Source, progress: Progress) -> RedTeam:
+def _attacked(given: ReportRequest, source: ReportSource, progress: Progress) -> RedTeam:
     """Folders say their own roles, and need no bounds: these do not bind whom others look for."""
-    return trials(
+    return run_trials(
         (given.release, *given.others),
         schema=source.stated if given.schema else None,
         targets=given.targets if given.targets is not None else given.original,
@@ -390,7 +398,7 @@ def _sizes(rows: Any) -> dict[int, int]:
 
 
 def _compared(
-    original: Any, source: Source, count: Recount, reading: Mapping[str, Any]
+    original: Any, source: ReportSource, count: Recount, reading: Mapping[str, Any]
 ) -> tuple[dict[int, int] | None, tuple[Distribution, ...]]:
     """What the original had, as far as the form allows to compare.
 
@@ -422,7 +430,7 @@ def _before(
     drawn = marginals.distributions(both, cut)
     axes = (*tally.quasi, *tally.sensitive)
     return _sizes_of(everything), tuple(
-        distribution(axis, *drawn[axis.name], moved[axis.name]) for axis in axes
+        make_distribution(axis, *drawn[axis.name], moved[axis.name]) for axis in axes
     )
 
 
@@ -436,11 +444,11 @@ def _sizes_of(tally: Tally) -> dict[int, int]:
     return _sizes(np.bincount(number, weights=tally.count).astype(np.int64))
 
 
-def _columns(source: Source, count: Recount) -> tuple[Described, ...]:
+def _columns(source: ReportSource, count: Recount) -> tuple[ColumnFate, ...]:
     fates = FATES[source.form]
     labels = {axis.name: axis.size for axis in (*count.tally.quasi, *count.tally.sensitive)}
     return tuple(
-        Described(
+        ColumnFate(
             column.name, column.role, fates.get(column.role, DROPPED), labels.get(column.name)
         )
         for column in source.stated.columns
@@ -456,14 +464,14 @@ def _named(measured: Audit) -> tuple[tuple[str, float], ...]:
     return tuple(found)
 
 
-def _private(source: Source, original: Any) -> dict[str, Any]:
+def _private(source: ReportSource, original: Any) -> dict[str, Any]:
     """What the companion knows of the release, and of the original that was given."""
     own = source.companion
     another = {"another_original": True} if is_other_original(own, original) else {}
     return {**(own.facts if own else {}), **another}
 
 
-def _hashes(source: Source) -> dict[str, str]:
+def _hashes(source: ReportSource) -> dict[str, str]:
     """Of the published files, and of their manifest."""
     table, told = source.table, source.manifest
     if not isinstance(table, (str, Path)) or not Path(table).is_file():

@@ -16,7 +16,7 @@ from typing import Any
 
 from shoal import OutputError
 from shoal.core.atomic_file import write_file
-from shoal.reports.charts.theme import svg
+from shoal.reports.charts.theme import draw_svg
 from shoal.studies.claims import Claim, Row
 from shoal.studies.experiment import Paper, Spec
 from shoal.studies.keys import plain
@@ -93,7 +93,7 @@ class Study:
         """
         document = plain(self.to_json(), "A study")
         drawn = {name: marked(spec, self.stand_in) for name, spec in self.charts.items()}
-        texts = {f"{name}.svg": svg(spec) for name, spec in drawn.items()}
+        texts = {f"{name}.svg": draw_svg(spec) for name, spec in drawn.items()}
         texts[ROWS] = _csv(self.rows, self.stand_in)
         texts[PAGE] = study_page(document, drawn).html()
         texts[RESULTS] = json.dumps(document, ensure_ascii=False, indent=1, allow_nan=False)

@@ -12,7 +12,7 @@ from typing import Any
 import shoal
 from shoal import OutputError, Schema, UsageError
 from shoal.releases.folder import ensure_folder, lock_folder
-from shoal.reports.document import check_place
+from shoal.reports.document import check_page_place
 from shoal.studies import experiments
 from shoal.studies.claims import Row
 from shoal.studies.experiment import Experiment, Paper
@@ -120,7 +120,7 @@ def _held(folder: Path | None, plans: Sequence[Plan], replace: bool) -> Iterator
         yield
         return
     with lock_folder(folder, LOCK, wait=False):
-        check_place(folder / INDEX, internal=False, name="study")
+        check_page_place(folder / INDEX, internal=False, name="study")
         for plan in plans:
             _check_ours(folder / plan.name)
             if not replace:
@@ -131,7 +131,7 @@ def _held(folder: Path | None, plans: Sequence[Plan], replace: bool) -> Iterator
 def _check_ours(folder: Path) -> None:
     """Refuse to write over a page that is somebody else's."""
     if folder.is_dir():
-        check_place(folder / PAGE, internal=False, name="study")
+        check_page_place(folder / PAGE, internal=False, name="study")
 
 
 def _named(progress: Progress, step: str) -> Progress:

@@ -35,7 +35,7 @@ from shoal.forecasts.result import AtRisk, Forecast, select_worst_forecast
 from shoal.forecasts.simulation import simulate
 from shoal.releases.options import Progress, ignore_progress
 from shoal.releases.people import select_published_rows
-from shoal.reports.document import check_place
+from shoal.reports.document import check_page_place
 
 # Forecast: what a release that somebody else will make of overlapping people exposes of ours.
 
@@ -86,7 +86,7 @@ def forecast(
     wanted = parse_overlap(overlap)
     _check_drawn(repeats, seed)
     if out is not None:
-        check_place(Path(out), internal=True, name="forecast")
+        check_page_place(Path(out), internal=True, name="forecast")
     all_columns = read_our_release(
         release,
         original=select_published_rows(release, original),

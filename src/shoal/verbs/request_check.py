@@ -27,7 +27,7 @@ from shoal.releases.judgement import check_columns_named
 from shoal.releases.method_parameters import parse_method_parameters
 from shoal.releases.people import parse_one_row
 from shoal.releases.reader import find_release_unchecked, parse_released_schema
-from shoal.reports.document import check_place
+from shoal.reports.document import check_page_place
 
 Stated = Schema | None | Callable[[], Schema | None]
 """A schema, or what reads one."""
@@ -214,7 +214,7 @@ def _check_new(output: Path) -> None:
 
 def _check_page(page: Path | None, internal: bool, name: str) -> None:
     if page is not None:
-        check_place(page, internal, name)
+        check_page_place(page, internal, name)
 
 
 def _check_ledger(ledger: Any, key: Any) -> None:

@@ -6,12 +6,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from shoal.reports.charts.axes import names_axis
-from shoal.reports.charts.theme import COLOUR, Spec, chart
-from shoal.reports.format import counted, enough, fraction, percent, share, spoken
+from shoal.reports.charts.theme import COLOUR, Spec, make_chart
+from shoal.reports.format import (
+    format_count,
+    format_percent,
+    format_share,
+    has_enough_people,
+    round_share,
+    speak_share,
+)
 
 
 @dataclass(frozen=True)
-class Attacked:
+class AttackResult:
     """One attack: whom it was tried on, on whom it succeeded, and against what that counts."""
 
     name: str
@@ -22,14 +29,14 @@ class Attacked:
     control: float | None = None
 
 
-def attacked(found: Sequence[Attacked], fewest: int = 1, title: str = "") -> Spec:
+def chart_attacks(found: Sequence[AttackResult], fewest: int = 1, title: str = "") -> Spec:
     """The share of people on whom each attack succeeds; a tick shows a control group.
 
     ``title`` for who can say what the first one's success means.
     """
     values = [_attack_bar(one, fewest) for one in found]
     told = {"people": "People", "exposed": "Exposed"} if fewest <= 1 else {}
-    return chart(
+    return make_chart(
         title or _attack_title(found, fewest),
         "Bars: the share of the attacked people on whom each attack succeeds.",
         values,
@@ -62,33 +69,33 @@ def attacked(found: Sequence[Attacked], fewest: int = 1, title: str = "") -> Spe
     )
 
 
-def _attack_bar(one: Attacked, fewest: int) -> Spec:
+def _attack_bar(one: AttackResult, fewest: int) -> Spec:
     exact = {"people": one.people, "exposed": one.exposed} if fewest <= 1 else {}
     text, line = _attack_words(one, fewest)
     control = one.control if fewest <= 1 else None
     return {
         "label": one.name,
         **exact,
-        "share": fraction(one.exposed, one.people, fewest),
+        "share": round_share(one.exposed, one.people, fewest),
         "text": text,
         "line": line,
         "control": control,
-        "control_text": "–" if control is None else percent(control, 1),
+        "control_text": "–" if control is None else format_percent(control, 1),
         "one": 1,
     }
 
 
-def _attack_words(one: Attacked, fewest: int) -> tuple[str, str]:
+def _attack_words(one: AttackResult, fewest: int) -> tuple[str, str]:
     """The share, and the line beside the bar."""
-    if not enough(one.people, fewest):
+    if not has_enough_people(one.people, fewest):
         return "–", "tried on too few people"
-    text, people = share(one.exposed, one.people, fewest), counted(one.people, fewest)
+    text, people = format_share(one.exposed, one.people, fewest), format_count(one.people, fewest)
     if not one.exposed:
         return text, f"nobody of {people}"
-    return text, f"{text} · {counted(one.exposed, fewest)} of {people}"
+    return text, f"{text} · {format_count(one.exposed, fewest)} of {people}"
 
 
-def _attack_title(found: Sequence[Attacked], fewest: int) -> str:
+def _attack_title(found: Sequence[AttackResult], fewest: int) -> str:
     """What the first attack that succeeds does: they come with the worst first."""
     if not found:
         return "No attack could be run"
@@ -96,25 +103,25 @@ def _attack_title(found: Sequence[Attacked], fewest: int) -> str:
     if worst is None:
         several = len(found) > 1
         return f"None of {len(found)} attacks succeeds" if several else "The attack fails"
-    part = spoken(share(worst.exposed, worst.people, fewest))
+    part = speak_share(format_share(worst.exposed, worst.people, fewest))
     return f"{worst.name.capitalize()} succeeds on {part} of the people it was tried on"
 
 
-def certainty(found: Sequence[Attacked]) -> Spec:
+def chart_certainty(found: Sequence[AttackResult]) -> Spec:
     """How sure each attack makes the adversary of the worst-hit person, against guessing."""
     values = [
         {
             "label": one.name,
             "guessing": one.guessing,
             "sure": one.sure,
-            "guess_text": percent(one.guessing, 1),
-            "sure_text": percent(one.sure, 1),
+            "guess_text": format_percent(one.guessing, 1),
+            "sure_text": format_percent(one.sure, 1),
         }
         for one in found
     ]
     # An attack that succeeds on nobody leaves no doubt only where the table itself left none.
     certain = sum(one.sure >= 1 and one.exposed > 0 for one in found)
-    return chart(
+    return make_chart(
         _certain_title(certain, len(found)),
         "Lines: how sure the adversary is of the worst-hit person, from guessing to the attack.",
         values,

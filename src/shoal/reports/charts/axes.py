@@ -55,7 +55,7 @@ def value_text(along: str, field: str = "text") -> Spec:
     }
 
 
-def colours(field: str, names: Sequence[str], tones: Sequence[str]) -> Spec:
+def colour_scale(field: str, names: Sequence[str], tones: Sequence[str]) -> Spec:
     """A tone for each name; the last, safest group always gets the calm tone at the end."""
     chosen = [*tones[: len(names) - 1], tones[-1]] if len(names) > 1 else [tones[0]]
     return {

@@ -11,11 +11,11 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from shoal.reports.charts.theme import COLOUR, Spec, chart
-from shoal.reports.format import percent, spoken
+from shoal.reports.charts.theme import COLOUR, Spec, make_chart
+from shoal.reports.format import format_percent, speak_share
 
 SQUARE = 420
-TOLD = tuple(step / 10 for step in range(11))
+TABULATED = tuple(step / 10 for step in range(11))
 """The beliefs that the table behind the chart tells."""
 FAR = 4.0
 """The largest exponent whose place still has room for a name to its left."""
@@ -23,7 +23,7 @@ FAR = 4.0
 Numbers = Mapping[str, Any]
 
 
-def beliefs(meaning: Numbers, curves: Sequence[Numbers]) -> Spec:
+def chart_beliefs(meaning: Numbers, curves: Sequence[Numbers]) -> Spec:
     """Belief after against belief before, for the asked ε and a few others."""
     asked, *others = curves
     told = meaning["beliefs"][-1] if meaning["beliefs"] else meaning["even"]
@@ -31,13 +31,13 @@ def beliefs(meaning: Numbers, curves: Sequence[Numbers]) -> Spec:
     lines = [
         {**point, "name": f"ε {one['epsilon']:g}"} for one in others for point in one["points"]
     ]
-    return chart(
+    return make_chart(
         f"By a person's own row, whoever believes {_share(told['before'])} before believes at "
         f"least {_share(told['at_least'])} and at most {_share(told['at_most'])} after{_but(told)}",
         "Band: where a belief about one person can lie after the release (up), for each belief "
         "before it (across); on the dashed line nothing is learnt. Thin lines: the most that is "
         "believed after, for other ε.",
-        [_row(point) for point in asked["points"] if point["before"] in TOLD],
+        [_row(point) for point in asked["points"] if point["before"] in TABULATED],
         {"told": "Belief before", "least": "After, at least", "most": "After, at most"},
         height=SQUARE,
         layer=[
@@ -57,7 +57,7 @@ def _row(point: Numbers) -> dict[str, Any]:
 
 
 def _share(value: float) -> str:
-    return spoken(percent(value, 1))
+    return speak_share(format_percent(value, 1))
 
 
 def _but(told: Numbers) -> str:

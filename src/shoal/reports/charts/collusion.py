@@ -1,22 +1,23 @@
 """What providers who work together could do to a release: its charts, and the scenarios in words.
 
-`survive` draws how many classes still meet the rule when so many providers take their own rows
-away; `scenarios` says who could attack a table of several providers and what stands in the way.
+`chart_survival` draws how many classes still meet the rule when so many providers take their own
+rows away; `tabulate_attackers` says who could attack a table of several providers and what stands
+in the way.
 
 Goryczka, Xiong, Fung: m-Privacy for collaborative data publishing, CollaborateCom 2011 (section I
 for the scenarios).
 
-`survive` shows extremes of classes and comes from the private companion: it is for the publisher
-and for partners who share a pool, not for the public. None of this shows what providers know
-besides their own rows.
+`chart_survival` shows extremes of classes and comes from the private companion: it is for the
+publisher and for partners who share a pool, not for the public. None of this shows what providers
+know besides their own rows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from shoal.reports.charts.axes import colours
-from shoal.reports.charts.theme import COLOUR, Spec, chart, nothing
+from shoal.reports.charts.axes import colour_scale
+from shoal.reports.charts.theme import COLOUR, Spec, make_chart, make_empty_chart
 from shoal.reports.document import Table
 
 MOST_LABELS = 15
@@ -32,7 +33,7 @@ TOP = 1.28
 # The scenarios
 
 
-def scenarios(
+def tabulate_attackers(
     rule: str,
     promised: Sequence[tuple[int, str]],
     measured: str = "",
@@ -46,7 +47,7 @@ def scenarios(
     with the rule they are to leave intact (none: nothing is promised, and ``measured`` says what
     was found instead). The rule holds against outsiders, the promise against coalitions, or not.
     """
-    inside = " ".join(promise(m, kept) for m, kept in promised)
+    inside = " ".join(describe_m_privacy(m, kept) for m, kept in promised)
     if not promised:
         inside = f"Nothing is promised. {measured}".strip()
     return Table(
@@ -77,10 +78,10 @@ _INTERMEDIATE = (
 )
 
 
-def promise(m: int, rule: str) -> str:
+def describe_m_privacy(m: int, rule: str) -> str:
     """What m-privacy promises.
 
-    >>> promise(1, "k-anonymity k=5")
+    >>> describe_m_privacy(1, "k-anonymity k=5")
     'm-privacy with m = 1: k-anonymity k=5 still holds when any provider takes its own rows away.'
     """
     who = "any provider takes its" if m == 1 else f"any {m:,} providers take their"
@@ -90,7 +91,7 @@ def promise(m: int, rule: str) -> str:
 # Classes that survive
 
 
-def survive(
+def chart_survival(
     counts: Sequence[int], classes: int, promised: int | None = None, rule: str = "the rule"
 ) -> Spec:
     """For 0, 1, … members the classes, of so many, that still meet the rule without their rows.
@@ -98,8 +99,8 @@ def survive(
     ``promised``: the m of the release. Columns end where more members change nothing.
     """
     if not counts or not classes:
-        return nothing("No class was published")
-    drawn = until_settled(counts, promised)
+        return make_empty_chart("No class was published")
+    drawn = cut_when_settled(counts, promised)
     step = -(-len(drawn) // MOST_LABELS)
     values = [
         {
@@ -114,8 +115,8 @@ def survive(
         }
         for m, count in enumerate(drawn)
     ]
-    return chart(
-        survive_title(counts, classes),
+    return make_chart(
+        describe_survival(counts, classes),
         f"Columns: how many of {classes:,} classes still meet {rule} when the worst coalition of "
         "so many providers takes its own rows away."
         + ("" if promised is None else f" Tinted: what is promised, up to m = {promised}."),
@@ -132,10 +133,10 @@ def survive(
 SIDES = ("every class survives", "some classes break")
 
 
-def until_settled(counts: Sequence[int], promised: int | None = None) -> list[int]:
+def cut_when_settled(counts: Sequence[int], promised: int | None = None) -> list[int]:
     """The numbers up to one after the last that differs, and up to what is promised.
 
-    >>> until_settled([9, 9, 4, 2, 2, 2, 2]), until_settled([9, 9, 9, 9], 2)
+    >>> cut_when_settled([9, 9, 4, 2, 2, 2, 2]), cut_when_settled([9, 9, 9, 9], 2)
     ([9, 9, 4, 2, 2], [9, 9, 9, 9])
     """
     last = max((i for i in range(1, len(counts)) if counts[i] != counts[i - 1]), default=0)
@@ -143,10 +144,10 @@ def until_settled(counts: Sequence[int], promised: int | None = None) -> list[in
     return [int(count) for count in counts[: end + 1]]
 
 
-def survive_title(counts: Sequence[int], classes: int) -> str:
+def describe_survival(counts: Sequence[int], classes: int) -> str:
     """What the numbers say: how many may work together, and what one more does.
 
-    >>> survive_title([9, 9, 4], 9)
+    >>> describe_survival([9, 9, 4], 9)
     'Any one provider can be withstood in every class; 2 working together break 5 of 9'
     """
     safe = next((m for m, count in enumerate(counts) if count < classes), len(counts)) - 1
@@ -165,7 +166,9 @@ def survive_title(counts: Sequence[int], classes: int) -> str:
 
 def _columns(values: Sequence[Spec], many: int, step: int, classes: int) -> list[Spec]:
     broken = any(one["side"] == SIDES[1] for one in values)
-    tone = colours("side", SIDES, ("after", "before")) if broken else {"value": COLOUR["after"]}
+    tone = (
+        colour_scale("side", SIDES, ("after", "before")) if broken else {"value": COLOUR["after"]}
+    )
     x, y = _members_axis(many, step), {"field": "share", **_survivors_axis(classes)}
     return [
         {

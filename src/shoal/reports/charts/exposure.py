@@ -11,9 +11,16 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import pairwise
 
-from shoal.reports.charts.axes import colours, value_text
-from shoal.reports.charts.theme import COLOUR, Spec, chart, nothing
-from shoal.reports.format import counted, enough, fraction, share, shares, spoken
+from shoal.reports.charts.axes import colour_scale, value_text
+from shoal.reports.charts.theme import COLOUR, Spec, make_chart, make_empty_chart
+from shoal.reports.format import (
+    format_count,
+    format_share,
+    has_enough_people,
+    make_share_bars,
+    round_share,
+    speak_share,
+)
 
 SERIES = tuple(Fraction(n, 1000) for n in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000))
 """Where bins of risk end: 1, 2, 5 in each power of ten, which are about equally wide."""
@@ -23,7 +30,7 @@ CONFIDENCES = 10
 """The curve of confidence goes down to one in so many."""
 
 
-def risk(sizes: Mapping[int, int], threshold: float | Fraction, fewest: int = 1) -> Spec:
+def chart_risk(sizes: Mapping[int, int], threshold: float | Fraction, fewest: int = 1) -> Spec:
     """People by their risk, 1 / size of their class, against a threshold; size -> classes.
 
     A class exactly at the threshold is not above it; the comparison is exact.
@@ -31,14 +38,14 @@ def risk(sizes: Mapping[int, int], threshold: float | Fraction, fewest: int = 1)
     limit = Fraction(str(threshold))
     people = {size: size * classes for size, classes in sizes.items() if classes}
     total = sum(people.values())
-    if not enough(total, fewest):
-        return nothing("Too few people to show their risk of being found")
+    if not has_enough_people(total, fewest):
+        return make_empty_chart("Too few people to show their risk of being found")
     above = sum(n for size, n in people.items() if size * limit < 1)
     edges = _edges(max(people, default=1), limit)
     values = _risk_values(edges, people, limit, fewest)
     ends = [float(edge) for edge in edges]
     told = {"people": "People"} if fewest <= 1 else {}
-    return chart(
+    return make_chart(
         _risk_title(above, total, limit, fewest),
         "Columns: the share of people by the risk of being found; a line marks the threshold.",
         values,
@@ -71,7 +78,7 @@ def _risk_values(
     counts = [_between(low, high, people) for low, high in bins]
     return [
         {**_risk_bin(low, high), **bar, "side": "above" if low >= limit else "not above"}
-        for (low, high), bar in zip(bins, shares(counts, fewest=fewest), strict=True)
+        for (low, high), bar in zip(bins, make_share_bars(counts, fewest=fewest), strict=True)
     ]
 
 
@@ -97,9 +104,9 @@ def _risk_bin(low: Fraction, high: Fraction) -> Spec:
 def _risk_title(above: int, total: int, limit: Fraction, fewest: int) -> str:
     if not above:
         return f"Nobody's risk of being found is above the threshold of {_written(limit)}"
-    part = spoken(share(above, total, fewest)).capitalize()
+    part = speak_share(format_share(above, total, fewest)).capitalize()
     return (
-        f"{part} of {counted(total, fewest)} people have a risk of being found above the "
+        f"{part} of {format_count(total, fewest)} people have a risk of being found above the "
         f"threshold of {_written(limit)}"
     )
 
@@ -175,7 +182,7 @@ def _line_at(value: float, words: str, ends: Sequence[float]) -> list[Spec]:
     ]
 
 
-def confidence(
+def chart_confidence(
     before: Mapping[int, int] | None,
     after: Mapping[int, int],
     names: tuple[str, str] = ("one release", "releases joined"),
@@ -187,8 +194,8 @@ def confidence(
     Each mapping is number of values still possible -> people; who has n left is known with 1 / n.
     """
     sides = [(name, side) for name, side in zip(names, (before, after), strict=True) if side]
-    if not sides or not all(enough(sum(side.values()), fewest) for _, side in sides):
-        return nothing(f"Too few people to show how sure an adversary is of the {what}")
+    if not sides or not all(has_enough_people(sum(side.values()), fewest) for _, side in sides):
+        return make_empty_chart(f"Too few people to show how sure an adversary is of the {what}")
     values = [
         {**_confidence_point(name, side, n, fewest), "numbered": side is sides[-1][1]}
         for name, side in sides
@@ -197,7 +204,7 @@ def confidence(
     told = {"people": "People"} if fewest <= 1 else {}
     shown = [name for name, _ in sides]
     tones = ("before", "alarm") if len(shown) > 1 else ("alarm",)
-    return chart(
+    return make_chart(
         _confidence_title(before, after, what, fewest),
         f"Steps: the share of people whose {what} is known with at least a given confidence.",
         values,
@@ -206,7 +213,7 @@ def confidence(
         encoding={
             "x": _confidence_axis(),
             "y": _confidence_share(values),
-            "color": colours("side", shown, tones),
+            "color": colour_scale("side", shown, tones),
         },
         layer=[_steps(), _dots_at(), *_numbers_at()],
     )
@@ -220,8 +227,8 @@ def _confidence_point(name: str, side: Mapping[int, int], n: int, fewest: int) -
         "label": f"{100 / n:.0f}%",
         "side": name,
         **exact,
-        "share": fraction(people, total, fewest),
-        "text": share(people, total, fewest),
+        "share": round_share(people, total, fewest),
+        "text": format_share(people, total, fewest),
         "marked": n in (1, 2, 3, 5, 10),
     }
 
@@ -230,14 +237,18 @@ def _confidence_title(
     before: Mapping[int, int] | None, after: Mapping[int, int], what: str, fewest: int
 ) -> str:
     total = sum(after.values())
-    part = spoken(share(after.get(1, 0), total, fewest)) if after.get(1, 0) else "nobody"
+    part = (
+        speak_share(format_share(after.get(1, 0), total, fewest)) if after.get(1, 0) else "nobody"
+    )
     found = f"An adversary is certain of the {what} of {part}" + " of the people" * (
         part != "nobody"
     )
     if not before:
         return found
-    alone = share(before.get(1, 0), sum(before.values()), fewest)
-    return f"{found}; from one release alone, of {'nobody' if alone == '0%' else spoken(alone)}"
+    alone = format_share(before.get(1, 0), sum(before.values()), fewest)
+    return (
+        f"{found}; from one release alone, of {'nobody' if alone == '0%' else speak_share(alone)}"
+    )
 
 
 def _confidence_axis() -> Spec:

@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from shoal.reports.charts.axes import bins_axis, names_axis, share_axis, value_text
-from shoal.reports.charts.theme import COLOUR, Spec, chart, nothing
-from shoal.reports.format import brief, percent, spoken
+from shoal.reports.charts.theme import COLOUR, Spec, make_chart, make_empty_chart
+from shoal.reports.format import format_brief_percent, format_percent, speak_share
 
 DEFAULT = "simulation"
 TONES = {
@@ -40,17 +40,17 @@ FEW = 20
 Numbers = Mapping[str, Any]
 
 
-def estimates_chart(estimates: Sequence[Numbers], classes: int) -> Spec:
+def chart_estimates(estimates: Sequence[Numbers], classes: int) -> Spec:
     """What each estimator says, the default first, with the interval of the one that has it."""
     order = sorted(estimates, key=lambda one: one["name"] != DEFAULT)
     values = [
         {
             "name": one["name"],
             "share": one["risk"],
-            "text": percent(one["risk"], 1),
+            "text": format_percent(one["risk"], 1),
             "low": (one["interval"] or (one["risk"],))[0],
             "high": (one["interval"] or (one["risk"],))[-1],
-            "range": interval_text(one["interval"]),
+            "range": format_interval(one["interval"]),
             "default": one["name"] == DEFAULT,
         }
         for one in order
@@ -63,8 +63,9 @@ def estimates_chart(estimates: Sequence[Numbers], classes: int) -> Spec:
     axis = share_axis("share of our classes that would be exposed", longest)
     line = {"type": "rule", "strokeWidth": 3, "color": COLOUR["before"]}
     spread = {"x": {**axis, "field": "low"}, "x2": {"field": "high"}}
-    return chart(
-        f"{spoken(percent(values[0]['share'], 1)).capitalize()} of {classes:,} classes would be "
+    return make_chart(
+        f"{speak_share(format_percent(values[0]['share'], 1)).capitalize()} of {classes:,} classes "
+        "would be "
         f"exposed, by {values[0]['name']}",
         "Bars: the share of classes that each estimator expects to be exposed; the line is the "
         "range of nine releases in ten.",
@@ -80,9 +81,13 @@ def estimates_chart(estimates: Sequence[Numbers], classes: int) -> Spec:
     )
 
 
-def interval_text(interval: Sequence[float] | None) -> str:
+def format_interval(interval: Sequence[float] | None) -> str:
     """A range of shares as people read it; a dash where there is none."""
-    return "–" if interval is None else f"{percent(interval[0], 1)} to {percent(interval[1], 1)}"
+    return (
+        "–"
+        if interval is None
+        else f"{format_percent(interval[0], 1)} to {format_percent(interval[1], 1)}"
+    )
 
 
 def _end_text(axis: Spec) -> Spec:
@@ -91,7 +96,7 @@ def _end_text(axis: Spec) -> Spec:
     return {**text, "encoding": {**text["encoding"], "x": {**axis, "field": "high"}}}
 
 
-def chances_chart(counts: Sequence[int]) -> Spec:
+def chart_chances(counts: Sequence[int]) -> Spec:
     """Classes by their chance of being exposed, in ten steps."""
     total = sum(counts)
     last = max((i for i, n in enumerate(counts) if n), default=0)
@@ -101,8 +106,8 @@ def chances_chart(counts: Sequence[int]) -> Spec:
             "label": label,
             "people": n,
             "share": n / total,
-            "text": brief(n, total),
-            "told": percent(n, total),
+            "text": format_brief_percent(n, total),
+            "told": format_percent(n, total),
         }
         for label, n in zip(labels, counts, strict=False)
     ]
@@ -112,7 +117,7 @@ def chances_chart(counts: Sequence[int]) -> Spec:
         if likely
         else f"No class of {total:,} is as likely exposed as not"
     )
-    return chart(
+    return make_chart(
         title,
         "Columns: the share of classes by their chance of being exposed, by simulation.",
         values,
@@ -126,7 +131,7 @@ def chances_chart(counts: Sequence[int]) -> Spec:
     )
 
 
-def came_true_chart(trials: Sequence[Numbers], scores: Mapping[str, Numbers]) -> Spec:
+def chart_estimated_and_true(trials: Sequence[Numbers], scores: Mapping[str, Numbers]) -> Spec:
     """What was estimated against what came true, setting by setting; on the line they agree."""
     names = list(scores)
     values = [
@@ -134,20 +139,20 @@ def came_true_chart(trials: Sequence[Numbers], scores: Mapping[str, Numbers]) ->
             "name": name,
             "real": one["real"],
             "said": one["estimated"][name],
-            "told": percent(one["real"], 1),
-            "text": percent(one["estimated"][name], 1),
+            "told": format_percent(one["real"], 1),
+            "text": format_percent(one["estimated"][name], 1),
             "setting": f"k {one['k']}, l {one['l']}, {one['overlap']:,} in both",
         }
         for name in reversed(names)  # the default is drawn last, in front
         for one in trials
     ]
     if not values:
-        return nothing("Nothing was tried")
+        return make_empty_chart("Nothing was tried")
     right, top = (ROOM * max(0.001, *(one[field] for one in values)) for field in ("real", "said"))
     ends = min(right, top)
     closest = min(names, key=lambda name: float(scores[name]["mae"]))
     axes = _risk_axis("real", "came true →", right, "x"), _risk_axis("said", "estimated", top, "y")
-    return chart(
+    return make_chart(
         f"{closest.capitalize()} misses by {_points(scores[closest]['mae'])} on average"
         f"{_beside(closest, scores, 'mae', _points)}",
         "Points: the share of classes that came to be exposed (across) and that each estimator "
@@ -165,7 +170,7 @@ def came_true_chart(trials: Sequence[Numbers], scores: Mapping[str, Numbers]) ->
     )
 
 
-def reliability_chart(scores: Mapping[str, Numbers]) -> Spec:
+def chart_reliability(scores: Mapping[str, Numbers]) -> Spec:
     """Of classes with about the same chance, how many came to be exposed."""
     values = [
         {
@@ -173,21 +178,21 @@ def reliability_chart(scores: Mapping[str, Numbers]) -> Spec:
             "chance": bin_["expected"],
             "share": bin_["exposed"],
             "classes": bin_["classes"],
-            "text": percent(bin_["exposed"], 1),
-            "told": percent(bin_["expected"], 1),
+            "text": format_percent(bin_["exposed"], 1),
+            "told": format_percent(bin_["expected"], 1),
         }
         for name in reversed(list(scores))
         for bin_ in scores[name]["reliability"]
         if bin_["classes"] >= FEW
     ]
     if not values:
-        return nothing("Too few classes to compare chances with what came true")
+        return make_empty_chart("Too few classes to compare chances with what came true")
     axes = (
         _chance_axis("chance", "chance that was told →", "x"),
         _chance_axis("share", "share of these classes that came to be exposed", "y"),
     )
     sharpest = min(scores, key=lambda name: float(scores[name]["brier"]))
-    return chart(
+    return make_chart(
         f"{sharpest.capitalize()} tells chances best: a Brier score of "
         f"{scores[sharpest]['brier']:.3g}{_beside(sharpest, scores, 'brier', '{:.3g}'.format)}",
         "Lines: classes by the chance that an estimator told (across) and the share of them that "

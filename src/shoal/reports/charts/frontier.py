@@ -11,9 +11,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from shoal.reports.charts.point_names import LETTER, LINE, Box, Place, free, placed, spots, stairs
-from shoal.reports.charts.theme import COLOUR, Spec, chart, nothing
-from shoal.reports.format import percent
+from shoal.reports.charts.point_names import (
+    LETTER,
+    LINE,
+    Box,
+    Place,
+    cover_points,
+    cover_steps,
+    find_free_box,
+    place_names,
+)
+from shoal.reports.charts.theme import COLOUR, Spec, make_chart, make_empty_chart
+from shoal.reports.format import format_percent
 
 Point = Mapping[str, Any]
 
@@ -24,44 +33,44 @@ WORDS = {
 """What each risk is, as an axis says it."""
 HEIGHT, PLOT = 400, 600
 """The size of the drawing, in which labels are placed."""
-LEAST = 1e-6
+MIN_RISK = 1e-6
 """No risk is drawn below: a logarithm has no zero."""
 
 
-def risk_told(one: Point, of: str) -> str:
+def format_risk(one: Point, of: str) -> str:
     """A risk as it is read."""
     risk = one[f"risk_{of}"]
     if risk is None:
         return "–"
-    return chance(risk) if of == "identity" else percent(risk, 1)
+    return format_chance(risk) if of == "identity" else format_percent(risk, 1)
 
 
-def chance(risk: float) -> str:
+def format_chance(risk: float) -> str:
     """A chance as one in so many.
 
-    >>> chance(0.356), chance(0.0123), chance(1)
+    >>> format_chance(0.356), format_chance(0.0123), format_chance(1)
     ('1 in 2.8', '1 in 81', '1 in 1')
     """
-    among = 1 / max(risk, LEAST)
+    among = 1 / max(risk, MIN_RISK)
     return f"1 in {among:.2g}" if among < 10 else f"1 in {among:,.0f}"
 
 
-def frontier_chart(points: Sequence[Point], risk: str) -> Spec:
+def chart_frontier(points: Sequence[Point], risk: str) -> Spec:
     """Each release by loss and risk; the frontier in front, with names where there is room."""
     drawn = [one for one in points if one[f"risk_{risk}"] is not None]
     if not drawn:
-        return nothing("No release could be made")
+        return make_empty_chart("No release could be made")
     values = _values(drawn, risk)
     base = None if risk == "identity" else drawn[0]["base"]
     scale = _scale(values, risk, base)
     pixels = [_pixel(one["loss"], one["risk"], scale) for one in values]
-    line = stairs([at for at, one in zip(pixels, values, strict=True) if one["frontier"]])
+    line = cover_steps([at for at, one in zip(pixels, values, strict=True) if one["frontier"]])
     guess = None if base is None else _Guess.of(base, _pixel(0, base, scale)[1], pixels, line)
     taken = line if guess is None else [*line, *guess.boxes]
-    names = placed(pixels, [str(one["label"]) for one in values], (PLOT, HEIGHT), taken)
+    names = place_names(pixels, [str(one["label"]) for one in values], (PLOT, HEIGHT), taken)
     for one, place in zip(values, names, strict=True):
         one["place"] = place
-    return chart(
+    return make_chart(
         _headline(values, risk, base),
         f"Points: releases by loss of detail (across) and {WORDS[risk]} (up). The frontier is a "
         "line from the least loss to the least risk.",
@@ -75,14 +84,14 @@ def frontier_chart(points: Sequence[Point], risk: str) -> Spec:
 
 def _values(drawn: Sequence[Point], risk: str) -> list[Spec]:
     """What is drawn and told of each point, the frontier first."""
-    names = short_rules([str(one["rule"]) for one in drawn])
+    names = shorten_rules([str(one["rule"]) for one in drawn])
     values = [
         {
             "method": one["method"],
             "rule": one["rule"],
             "loss": one["loss"],
-            "risk": max(one[f"risk_{risk}"], LEAST),
-            "told": risk_told(one, risk),
+            "risk": max(one[f"risk_{risk}"], MIN_RISK),
+            "told": format_risk(one, risk),
             "label": f"{str(one['method']).partition(',')[0]} {name}".strip(),
             "frontier": bool(one["on_frontier"]),
             "where": "on the frontier" if one["on_frontier"] else "",
@@ -92,10 +101,10 @@ def _values(drawn: Sequence[Point], risk: str) -> list[Spec]:
     return sorted(values, key=lambda one: (not one["frontier"], one["loss"], -one["risk"]))
 
 
-def short_rules(rules: Sequence[str]) -> list[str]:
+def shorten_rules(rules: Sequence[str]) -> list[str]:
     """Rules without what all of them say.
 
-    >>> short_rules(["k-anonymity k=2 & alpha-k", "k-anonymity k=5 & alpha-k"])
+    >>> shorten_rules(["k-anonymity k=2 & alpha-k", "k-anonymity k=5 & alpha-k"])
     ['k=2', 'k=5']
     """
     parts = [rule.split(" & ") for rule in rules]
@@ -199,12 +208,14 @@ class _Guess:
     def of(cls, base: float, y: float, points: Sequence[Place], line: Sequence[Box]) -> _Guess:
         """The line at a height, in a drawing with points and the frontier's line."""
         ways = [cls(base, y, spot) for spot in _SPOTS]
-        clear = free([one.written for one in ways], (PLOT, HEIGHT), [*spots(points), *line])
+        clear = find_free_box(
+            [one.written for one in ways], (PLOT, HEIGHT), [*cover_points(points), *line]
+        )
         return ways[0 if clear is None else clear]
 
     @property
     def words(self) -> str:
-        return f"guessing alone {percent(self.base, 1)}"
+        return f"guessing alone {format_percent(self.base, 1)}"
 
     @property
     def written(self) -> Box:
@@ -284,4 +295,4 @@ def _headline(values: Sequence[Spec], risk: str, base: float | None) -> str:
         f"From {first['label']} to {last['label']} the risk falls from {first['told']} to "
         f"{last['told']}, and loss rises from {first['loss']:.3f} to {last['loss']:.3f}"
     )
-    return told if base is None else f"{told}; guessing alone gives {percent(base, 1)}"
+    return told if base is None else f"{told}; guessing alone gives {format_percent(base, 1)}"

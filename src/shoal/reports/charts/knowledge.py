@@ -1,8 +1,8 @@
 """Charts of what somebody could believe who knows more than the table tells.
 
-`disclosure` draws the largest belief that pieces of knowledge can give anybody in anybody's value,
-piece by piece; `varied` sets each class's entropy beside it: classes that are equally varied may
-be unequally safe.
+`chart_disclosure` draws the largest belief that pieces of knowledge can give anybody in anybody's
+value, piece by piece; `chart_belief_by_entropy` sets each class's entropy beside it: classes that
+are equally varied may be unequally safe.
 
 Martin, Kifer, Machanavajjhala, Gehrke, Halpern: Worst-case background knowledge for
 privacy-preserving data publishing, ICDE 2007 (Figures 5 and 6).
@@ -25,9 +25,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.reports.charts.axes import colours
-from shoal.reports.charts.theme import COLOUR, Spec, chart
-from shoal.reports.format import percent, spoken
+from shoal.reports.charts.axes import colour_scale
+from shoal.reports.charts.theme import COLOUR, Spec, make_chart
+from shoal.reports.format import format_percent, speak_share
 
 # What a release promises about knowledge beyond the table, and how it is told.
 
@@ -45,11 +45,11 @@ class Promise:
     met: bool
 
 
-def tightest(promises: Iterable[Promise]) -> tuple[Promise, ...]:
+def find_tightest_promises(promises: Iterable[Promise]) -> tuple[Promise, ...]:
     """The promises that no other makes needless, the one about fewest pieces first.
 
     >>> some = Promise(0.6, 3, True), Promise(0.7, 2, True), Promise(0.4, 1, False)
-    >>> [(one.c, one.k) for one in tightest(some)]
+    >>> [(one.c, one.k) for one in find_tightest_promises(some)]
     [(0.4, 1), (0.6, 3)]
     """
     kept: list[Promise] = []
@@ -59,23 +59,23 @@ def tightest(promises: Iterable[Promise]) -> tuple[Promise, ...]:
     return tuple(reversed(kept))
 
 
-def told(belief: float, promise: Promise | None = None) -> str:
+def format_belief(belief: float, promise: Promise | None = None) -> str:
     """A belief as a share; one that is under what is promised does not read as if it were not.
 
-    >>> told(0.5995), told(0.5995, Promise(0.6, 2, met=True))
+    >>> format_belief(0.5995), format_belief(0.5995, Promise(0.6, 2, met=True))
     ('60%', '<60%')
     """
-    text = percent(belief, 1)
+    text = format_percent(belief, 1)
     under = promise is not None and belief < promise.c * (1 - NEAR)
-    return f"<{text}" if promise and under and text == percent(promise.c, 1) else text
+    return f"<{text}" if promise and under and text == format_percent(promise.c, 1) else text
 
 
-def in_short(promises: Sequence[Promise]) -> str:
+def summarise_belief_promises(promises: Sequence[Promise]) -> str:
     """What is promised, in the chart.
 
-    >>> in_short([Promise(0.6, 2, met=True)])
+    >>> summarise_belief_promises([Promise(0.6, 2, met=True)])
     'promised: less than 60%'
-    >>> in_short([Promise(0.4, 1, met=True), Promise(0.6, 3, met=True)])
+    >>> summarise_belief_promises([Promise(0.4, 1, met=True), Promise(0.6, 3, met=True)])
     'promised: less than 40% with up to 1, 60% with up to 3 pieces'
     """
     shares = [f"{100 * one.c:.3g}%" for one in promises]
@@ -90,17 +90,17 @@ def in_short(promises: Sequence[Promise]) -> str:
 
 KINDS = ("what follows from what (implications)", "what somebody does not have (negations)")
 """The two kinds of knowledge, in words."""
-MOST = 400
+MAX_POINTS = 400
 """More different classes than this are drawn in bins."""
 ACROSS, UP = 48, 24
 """How many bins there are by entropy and by belief: at most so many times so many marks."""
 _UNITS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 
 
-def pieces(count: int) -> str:
+def format_piece_count(count: int) -> str:
     """So many pieces of knowledge, in words.
 
-    >>> pieces(0), pieces(1), pieces(12)
+    >>> format_piece_count(0), format_piece_count(1), format_piece_count(12)
     ('no further knowledge', 'one piece of knowledge', '12 pieces of knowledge')
     """
     if not count:
@@ -109,7 +109,7 @@ def pieces(count: int) -> str:
     return f"{told} piece{'' if count == 1 else 's'} of knowledge"
 
 
-def disclosure(
+def chart_disclosure(
     implications: Sequence[float],
     negations: Sequence[float],
     what: str = "value",
@@ -117,22 +117,22 @@ def disclosure(
 ) -> Spec:
     """The largest belief with 0, 1, … pieces of either kind; a line ends where it is certainty.
 
-    ``promises`` are the `tightest`; each is drawn up to its number of pieces.
+    ``promises`` are the `find_tightest_promises`; each is drawn up to its number of pieces.
     """
-    sides = [until_certain(implications), until_certain(negations)]
+    sides = [cut_when_certain(implications), cut_when_certain(negations)]
     values = [
         {
             "pieces": k,
             "side": name,
             "belief": belief,
-            "text": told(belief, next((one for one in promises if one.k >= k), None)),
+            "text": format_belief(belief, next((one for one in promises if one.k >= k), None)),
             "numbered": i == 0 or _apart(sides[0], k, belief),
         }
         for i, (name, side) in enumerate(zip(KINDS, sides, strict=True))
         for k, belief in enumerate(side)
     ]
     last = max(1, *(len(side) - 1 for side in sides), *(one.k for one in promises))
-    return chart(
+    return make_chart(
         _disclosure_title(sides[0], what),
         f"Lines: the largest belief in anybody's {what} that pieces of knowledge can give, by how "
         "many they are." + (" The tinted area is what the requirement allows." if promises else ""),
@@ -145,7 +145,7 @@ def disclosure(
                 "encoding": {
                     "x": _pieces_axis(last),
                     "y": _belief_axis(f"largest belief in somebody's {what}"),
-                    "color": colours("side", KINDS, ("alarm", "before")),
+                    "color": colour_scale("side", KINDS, ("alarm", "before")),
                 },
                 "layer": [*_lines(), *_beliefs()],
             },
@@ -153,10 +153,10 @@ def disclosure(
     )
 
 
-def until_certain(curve: Sequence[float]) -> list[float]:
+def cut_when_certain(curve: Sequence[float]) -> list[float]:
     """A curve up to where it reaches 1: more knowledge adds nothing.
 
-    >>> until_certain([0.4, 0.5, 1.0, 1.0])
+    >>> cut_when_certain([0.4, 0.5, 1.0, 1.0])
     [0.4, 0.5, 1.0]
     """
     end = next((k for k, belief in enumerate(curve) if belief >= 1), len(curve) - 1)
@@ -165,19 +165,20 @@ def until_certain(curve: Sequence[float]) -> list[float]:
 
 def _apart(upper: Sequence[float], k: int, belief: float) -> bool:
     """Whether a point of the lower line is far enough below the upper one to have its number."""
-    return k >= len(upper) or percent(upper[k], 1) != percent(belief, 1)
+    return k >= len(upper) or format_percent(upper[k], 1) != format_percent(belief, 1)
 
 
 def _disclosure_title(curve: Sequence[float], what: str) -> str:
     if curve[-1] < 1:
-        sure, known = spoken(percent(curve[-1], 1)), pieces(len(curve) - 1)
+        sure, known = speak_share(format_percent(curve[-1], 1)), format_piece_count(len(curve) - 1)
         return (
             f"With {known} an adversary can be {sure} sure of somebody's {what}; with none, "
-            f"{spoken(percent(curve[0], 1))}"
+            f"{speak_share(format_percent(curve[0], 1))}"
         )
     if len(curve) == 1:
         return f"Somebody's {what} is certain to whoever finds their class, and knows nothing else"
-    return f"With {pieces(len(curve) - 1)} an adversary can be certain of somebody's {what}"
+    needed = format_piece_count(len(curve) - 1)
+    return f"With {needed} an adversary can be certain of somebody's {what}"
 
 
 def _pieces_axis(last: int) -> Spec:
@@ -267,7 +268,7 @@ def _allowed(promises: Sequence[Promise], last: int) -> list[Spec]:
             "dy": -6,
         },
         # The foot is free: nobody's belief in the likeliest of a few values is near nothing.
-        "encoding": {"x": start, "y": foot, "text": {"value": in_short(promises)}},
+        "encoding": {"x": start, "y": foot, "text": {"value": summarise_belief_promises(promises)}},
     }
     return [*layers, words] if promises else []
 
@@ -276,7 +277,7 @@ def _datum(value: float) -> Spec:
     return {"datum": value, "type": "quantitative"}
 
 
-def varied(
+def chart_belief_by_entropy(
     entropy: NDArray[np.float64],
     belief: NDArray[np.float64],
     k: int,
@@ -296,7 +297,7 @@ def varied(
         {
             "entropy": bits,
             "belief": sure,
-            "text": told(sure, promise),
+            "text": format_belief(sure, promise),
             "classes": classes,
             "side": names[0 if worse else 1],
         }
@@ -304,11 +305,11 @@ def varied(
     ]
     colour: Spec = {"value": COLOUR["alarm" if marked.all() else "after"]}
     if marked.any() and not marked.all():
-        colour = colours("side", names, ("alarm", "after"))
-    return chart(
+        colour = colour_scale("side", names, ("alarm", "after"))
+    return make_chart(
         _varied_title(belief, marked, k, what, promise),
         f"Circles: classes by how varied their {what} is (entropy) and the largest belief about "
-        f"one of their people with {pieces(k)}; larger circles are more classes.",
+        f"one of their people with {format_piece_count(k)}; larger circles are more classes.",
         values,
         {"entropy": "Entropy (bits)", "text": "Largest belief", "classes": "Classes"},
         height=250,
@@ -318,7 +319,7 @@ def varied(
                 "mark": {"type": "circle", "opacity": 0.65},
                 "encoding": {
                     "x": _entropy_axis(entropy),
-                    "y": _belief_axis(f"largest belief with {pieces(k)}"),
+                    "y": _belief_axis(f"largest belief with {format_piece_count(k)}"),
                     "size": _size(values),
                     "color": colour,
                 },
@@ -336,7 +337,9 @@ def _points(
     """The different classes with how many there are; many are drawn by bins, at their means."""
     numbers = (np.round(entropy, 6).tolist(), belief.tolist(), marked.tolist())
     different = Counter(zip(*numbers, strict=True))
-    return sorted(different.items() if len(different) <= MOST else _bins(entropy, belief, marked))
+    return sorted(
+        different.items() if len(different) <= MAX_POINTS else _bins(entropy, belief, marked)
+    )
 
 
 def _bins(
@@ -368,13 +371,13 @@ def _varied_title(
     what: str,
     promise: Promise | None,
 ) -> str:
-    classes, start = len(belief), f"With {pieces(k)} an adversary can be"
+    classes, start = len(belief), f"With {format_piece_count(k)} an adversary can be"
     if marked.any() or promise is not None:
         sure = "certain" if promise is None else f"{100 * promise.c:.3g}% sure"
         number = f"{marked.sum():,}" if marked.any() else "none"
         where = f"{number} of {classes:,} class{'es' if classes > 1 else ''}"
         return f"{start} {sure} of somebody's {what} in {where}"
-    low, high = (spoken(percent(float(end), 1)) for end in (belief.min(), belief.max()))
+    low, high = (speak_share(format_percent(float(end), 1)) for end in (belief.min(), belief.max()))
     if low == high:
         return f"{start} {high} sure of somebody's {what} in every class"
     return f"{start} {high} sure of somebody's {what} in the worst class, {low} in the best"

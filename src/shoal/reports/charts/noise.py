@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from shoal.reports.charts.theme import COLOUR, Spec, chart, nothing
-from shoal.reports.format import number
+from shoal.reports.charts.theme import COLOUR, Spec, make_chart, make_empty_chart
+from shoal.reports.format import format_value
 
 SERIES = {
     "counts": ("counts as drawn", "before", "circle"),
@@ -19,7 +19,7 @@ SERIES = {
 }
 """What is measured: its name, tone and shape."""
 THEORY = "theory: the mean size of the noise"
-UNTOLD = "–"
+NO_VALUE = "–"
 """In place of what theory says of a count, which does not hold for an estimate."""
 HEIGHT = 320
 ROOM = 1.35
@@ -29,23 +29,23 @@ TICKS = [one * 10.0**power for power in range(-4, 9) for one in (1, 2, 5)]
 Point = Mapping[str, Any]
 
 
-def error_chart(points: Sequence[Point]) -> Spec:
+def chart_error(points: Sequence[Point]) -> Spec:
     """Mean absolute error of a count by epsilon: measured as points, theory as a line.
 
-    >>> error_chart([{"epsilon": 1, "counts": 0.95, "consistent": None, "theory": 0.92}])["title"]
+    >>> chart_error([{"epsilon": 1, "counts": 0.95, "consistent": None, "theory": 0.92}])["title"]
     ['At epsilon 1 a count is off by 0.95 on average, by theory 0.92']
     """
     drawn = sorted((one for one in points if one["epsilon"] > 0), key=lambda one: one["epsilon"])
     values = [value for one in drawn for value in _measured(one)]
     if not drawn:
-        return nothing("No error was measured")
+        return make_empty_chart("No error was measured")
     epsilons = [float(one["epsilon"]) for one in drawn]
     errors = [value["error"] for value in values] + [float(one["theory"]) for one in drawn]
     axes = {
         "x": _axis("epsilon", "epsilon, less privacy →", epsilons, across=True),
         "y": _axis("error", "mean absolute error of a count", errors, across=False),
     }
-    return chart(
+    return make_chart(
         _headline(drawn),
         "Points: the mean absolute error of a count, as drawn and after the counts were made to "
         "agree, by epsilon; the dashed line is what theory says of the noise alone. Both axes are "
@@ -64,8 +64,8 @@ def _measured(point: Point) -> list[Spec]:
             "epsilon": float(point["epsilon"]),
             "name": name,
             "error": float(point[key]),
-            "told": number(float(point[key])),
-            "theory": number(float(point["theory"])) if key == "counts" else UNTOLD,
+            "told": format_value(float(point[key])),
+            "theory": format_value(float(point["theory"])) if key == "counts" else NO_VALUE,
         }
         for key, (name, _, _) in SERIES.items()
         if point.get(key)  # measured, and a logarithm has no zero
@@ -74,7 +74,7 @@ def _measured(point: Point) -> list[Spec]:
 
 def _foretold(point: Point) -> Spec:
     """What theory says at one epsilon, for the table behind a chart without anything measured."""
-    told = number(float(point["theory"]))
+    told = format_value(float(point["theory"]))
     return {"epsilon": float(point["epsilon"]), "name": THEORY, "told": told, "theory": told}
 
 
@@ -130,9 +130,10 @@ def _headline(drawn: Sequence[Point]) -> str:
         return "Theory says how far a count is off on average"
     one = min(there, key=lambda point: abs(float(point["epsilon"]) - 1))
     told = (
-        f"At epsilon {number(float(one['epsilon']))} a count is off by "
-        f"{number(float(one['counts']))} on average, by theory {number(float(one['theory']))}"
+        f"At epsilon {format_value(float(one['epsilon']))} a count is off by "
+        f"{format_value(float(one['counts']))} on average, by theory "
+        f"{format_value(float(one['theory']))}"
     )
     if one.get("consistent") is None:
         return told
-    return f"{told}; made to agree with the others, by {number(float(one['consistent']))}"
+    return f"{told}; made to agree with the others, by {format_value(float(one['consistent']))}"

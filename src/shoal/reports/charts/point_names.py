@@ -15,39 +15,39 @@ Box = tuple[float, float, float, float]
 """Left, top, right, bottom."""
 
 
-def placed(
+def place_names(
     points: Sequence[Place], names: Sequence[str], size: Place, lines: Sequence[Box] = ()
 ) -> list[str]:
     """For each point where its name stands; empty where there is no room.
 
     Points are in pixels, y downwards, in a drawing of ``size``; earlier ones choose first.
 
-    >>> placed([(40, 50), (44, 50), (195, 10)], ["one", "two", "three"], (200, 100))
+    >>> place_names([(40, 50), (44, 50), (195, 10)], ["one", "two", "three"], (200, 100))
     ['below left', 'above right', 'below left']
     """
-    taken = spots(points)
+    taken = cover_points(points)
     chosen = []
     for at, (point, name) in enumerate(zip(points, names, strict=True)):
         others = [*lines, *(box for i, box in enumerate(taken) if i != at)]
         boxes = [_box(place, *point, LETTER * len(name)) for place in PLACES]
-        found = free(boxes, size, others)
+        found = find_free_box(boxes, size, others)
         chosen.append("" if found is None else PLACES[found])
         taken += [] if found is None else [boxes[found]]
     return chosen
 
 
-def spots(points: Sequence[Place]) -> list[Box]:
+def cover_points(points: Sequence[Place]) -> list[Box]:
     """The room of the points themselves."""
     return [(x - 4, y - 4, x + 4, y + 4) for x, y in points]
 
 
-def free(boxes: Sequence[Box], size: Place, others: Sequence[Box]) -> int | None:
+def find_free_box(boxes: Sequence[Box], size: Place, others: Sequence[Box]) -> int | None:
     """Which box is the first within the drawing that covers none of the others; None: none is."""
     clear = (at for at, box in enumerate(boxes) if _inside(box, size) and not _hits(box, others))
     return next(clear, None)
 
 
-def stairs(points: Sequence[Place]) -> list[Box]:
+def cover_steps(points: Sequence[Place]) -> list[Box]:
     """The room of a line that goes from point to point, across and then down."""
     found = []
     for (x, y), (right, low) in pairwise(points):

@@ -14,25 +14,31 @@ from dataclasses import dataclass
 from typing import Any
 
 from shoal.core.errors import UsageError
-from shoal.reports.charts.axes import bins_axis, colours, names_axis, share_axis, value_text
-from shoal.reports.charts.theme import COLOUR, Spec, chart, clean, nothing, svg
+from shoal.reports.charts.axes import bins_axis, colour_scale, names_axis, share_axis, value_text
+from shoal.reports.charts.theme import (
+    COLOUR,
+    Spec,
+    clean_text,
+    make_chart,
+    make_empty_chart,
+)
 from shoal.reports.format import (
-    counted,
-    enough,
-    listed,
-    number,
-    percent,
-    rounded,
-    share,
-    shares,
-    spoken,
+    format_count,
+    format_percent,
+    format_share,
+    format_value,
+    has_enough_people,
+    join_names,
+    make_share_bars,
+    round_count,
+    speak_share,
 )
 
 # The bullet chart: what each requirement reached against what it needed.
 
 
 @dataclass(frozen=True)
-class Reached:
+class RequirementResult:
     """One requirement: what was reached and what was needed.
 
     ``met`` comes from the model, which compares exactly; the chart never compares floats.
@@ -47,16 +53,16 @@ class Reached:
     """What was needed itself is not enough."""
 
 
-def reached(marks: Sequence[Reached]) -> Spec:
+def chart_requirements(marks: Sequence[RequirementResult]) -> Spec:
     """What each requirement reached against what it needed; the tinted side is the safe one."""
     values = [_bullet(mark) for mark in marks]
-    missed = [clean(mark.label) for mark in marks if not mark.met]
+    missed = [clean_text(mark.label) for mark in marks if not mark.met]
     colour = {
         "condition": {"test": "datum.met", "value": COLOUR["after"]},
         "value": COLOUR["alarm"],
     }
-    return chart(
-        f"Not met: {listed(missed)}" if missed else "Every requirement is met",
+    return make_chart(
+        f"Not met: {join_names(missed)}" if missed else "Every requirement is met",
         "Bullets: each bar is the value reached, the upright mark what was needed.",
         values,
         {"label": "Requirement", "text": "Reached", "need": "Needed", "verdict": "Verdict"},
@@ -75,18 +81,18 @@ def reached(marks: Sequence[Reached]) -> Spec:
     )
 
 
-def _bullet(mark: Reached) -> dict[str, Any]:
+def _bullet(mark: RequirementResult) -> dict[str, Any]:
     sign = "✓" if mark.met else "✗"
     words = ("more than", "less than") if mark.strict else ("at least", "at most")
-    need = f"{words[not mark.at_least]} {number(mark.needed)}"
+    need = f"{words[not mark.at_least]} {format_value(mark.needed)}"
     return {
-        "label": clean(mark.label),
+        "label": clean_text(mark.label),
         "ratio": _ratio(mark.value, mark.needed),
-        "text": number(mark.value),
+        "text": format_value(mark.value),
         "need": need,
         "verdict": "met" if mark.met else "not met",
         "met": mark.met,
-        "line": f"{sign} {number(mark.value)} (needs {need})",
+        "line": f"{sign} {format_value(mark.value)} (needs {need})",
         "one": 1,
         "floor": 0,
         "ceiling": 2,
@@ -142,20 +148,7 @@ def _ratio(value: float, needed: float) -> float:
 # Charts: plain numbers in, a Vega-Lite specification out, its title the finding.
 
 
-__all__ = [
-    "Reached",
-    "candidates",
-    "class_sizes",
-    "marginals",
-    "people",
-    "percent",
-    "reached",
-    "risk_by_columns",
-    "svg",
-]
-
-
-def risk_by_columns(columns: Sequence[str], unique: Sequence[int], rows: int) -> Spec:
+def chart_unique_by_columns(columns: Sequence[str], unique: Sequence[int], rows: int) -> Spec:
     """How many of ``rows`` people are unique as each column joins those before it.
 
     ``unique[i]`` counts the people alone with their values of ``columns[: i + 1]``.
@@ -166,13 +159,13 @@ def risk_by_columns(columns: Sequence[str], unique: Sequence[int], rows: int) ->
             "column": name if i == 0 else f"+ {name}",
             "unique": int(count),
             "share": count / rows if rows else 0.0,
-            "text": percent(count, rows),
+            "text": format_percent(count, rows),
         }
         for i, (name, count) in enumerate(zip(columns, unique, strict=True))
     ]
-    known = f"{listed(columns)}{' alone' if len(columns) == 1 else ''}"
-    share = spoken(str(values[-1]["text"])) if values else "nobody"
-    return chart(
+    known = f"{join_names(columns)}{' alone' if len(columns) == 1 else ''}"
+    share = speak_share(str(values[-1]["text"])) if values else "nobody"
+    return make_chart(
         f"Knowing {known} singles out {share} of {rows:,} people",
         "Bars: the share of people who are unique, growing as each column is added.",
         values,
@@ -193,7 +186,7 @@ def risk_by_columns(columns: Sequence[str], unique: Sequence[int], rows: int) ->
     )
 
 
-def class_sizes(
+def chart_class_sizes(
     before: Mapping[int, int] | None,
     after: Mapping[int, int],
     k: int = 1,
@@ -214,7 +207,7 @@ def class_sizes(
     small = [label for label, low in zip(labels, edges, strict=True) if low < k]
     note = f" (red: fewer than {k})" if small else ""
     if not _enough(folded, fewest):
-        return nothing("Too few people to show how many of them look alike")
+        return make_empty_chart("Too few people to show how many of them look alike")
     return _paired(
         _class_title(before, after, k, fewest),
         "Columns: the share of people by how many people share their values.",
@@ -227,7 +220,7 @@ def class_sizes(
     )
 
 
-def candidates(
+def chart_candidates(
     before: Mapping[int, int],
     after: Mapping[int, int],
     names: tuple[str, str] = ("one release", "both releases joined"),
@@ -240,11 +233,12 @@ def candidates(
     exposed, total = after.get(1, 0), sum(after.values())
     sides = [_fold(before, edges), _fold(after, edges)]
     if not _enough(sides, fewest):
-        return nothing(f"Too few people to show how many values of {what} remain possible")
+        return make_empty_chart(f"Too few people to show how many values of {what} remain possible")
     return _paired(
-        f"Joined, the releases leave {counted(exposed, fewest)} of {counted(total, fewest)} people "
+        f"Joined, the releases leave {format_count(exposed, fewest)} of "
+        f"{format_count(total, fewest)} people "
         f"with a single possible {what}; one release alone left "
-        f"{counted(before.get(1, 0), fewest)}",
+        f"{format_count(before.get(1, 0), fewest)}",
         f"Paired columns: the share of people by how many values of {what} remain possible.",
         labels,
         sides,
@@ -255,7 +249,7 @@ def candidates(
     )
 
 
-def marginals(
+def chart_marginals(
     column: str,
     labels: Sequence[str | None],
     before: Sequence[float],
@@ -277,10 +271,10 @@ def marginals(
     _same_length(labels, after)
     counts = (list(before), list(after))
     if not _enough(counts, fewest):
-        return nothing(f"Too few people to show the distribution of {column}")
+        return make_empty_chart(f"Too few people to show the distribution of {column}")
     order = list(range(len(labels)))
     if not ordered:
-        order.sort(key=lambda i: -rounded(before[i], fewest))
+        order.sort(key=lambda i: -round_count(before[i], fewest))
     shown = [i for i in order if min(before[i], after[i]) >= fewest or fewest <= 1]
     shown = shown if len(shown) <= most else shown[: most - 1]
     rest = [i for i in order if i not in set(shown)]
@@ -302,7 +296,7 @@ def marginals(
 
 
 def _value(label: str | None) -> str:
-    return clean(label) if label is None else label
+    return clean_text(label) if label is None else label
 
 
 def _moved(
@@ -316,18 +310,18 @@ def _moved(
     if fewest > 1:
         far = _distance(
             [
-                [bar["share"] for bar in shares(side, total, fewest)]
+                [bar["share"] for bar in make_share_bars(side, total, fewest)]
                 for side, total in zip(drawn, totals, strict=True)
             ]
         )
-        least = math.ceil(100 * fewest / rounded(min(totals), fewest))
+        least = math.ceil(100 * fewest / round_count(min(totals), fewest))
         about = f"less than {least}%" if 100 * far < least else f"about {100 * far:.0f}%"
         return f", as drawn here, moved by {about}"
     if moved is None:
         moved = _distance(
             [[n / (total or 1) for n in side] for side, total in zip(counts, totals, strict=True)]
         )
-    return f" moved by {spoken(percent(moved, 1))}" if moved else " did not move"
+    return f" moved by {speak_share(format_percent(moved, 1))}" if moved else " did not move"
 
 
 def _distance(sides: Sequence[Sequence[float]]) -> float:
@@ -335,7 +329,7 @@ def _distance(sides: Sequence[Sequence[float]]) -> float:
     return sum(abs(a - b) for a, b in zip(old, new, strict=True)) / 2
 
 
-def people(groups: Mapping[str, int], title: str = "") -> Spec:
+def chart_people(groups: Mapping[str, int], title: str = "") -> Spec:
     """A hundred dots for all people, worst-off group first; nobody's group is rounded away.
 
     ``groups`` maps a description to a number of people, at most four, from most to least exposed.
@@ -346,13 +340,13 @@ def people(groups: Mapping[str, int], title: str = "") -> Spec:
     names = list(groups)
     dots = _dots(list(groups.values()))
     values = [
-        {"group": name, "people": count, "text": percent(count, total)}
+        {"group": name, "people": count, "text": format_percent(count, total)}
         for name, count in zip(names, groups.values(), strict=True)
     ]
     owner = [name for name, number in zip(names, dots, strict=True) for _ in range(number)]
     marks = [{"x": i % 25, "y": i // 25, "group": name} for i, name in enumerate(owner)]
-    share = spoken(str(values[0]["text"]))
-    return chart(
+    share = speak_share(str(values[0]["text"]))
+    return make_chart(
         title or f"{share.capitalize()} of {total:,} people: {names[0]}",
         f"A hundred dots, each for about {max(1, round(total / 100)):,} people, coloured by group.",
         values,
@@ -366,7 +360,7 @@ def people(groups: Mapping[str, int], title: str = "") -> Spec:
                     "x": {"field": "x", "type": "ordinal", "axis": None},
                     "y": {"field": "y", "type": "ordinal", "axis": None},
                     "color": {
-                        **colours("group", names, ("alarm", "before", "after", "rest")),
+                        **colour_scale("group", names, ("alarm", "before", "after", "rest")),
                         "legend": {"columns": 1 if sum(map(len, names)) > 60 else len(names)},
                     },
                 },
@@ -395,13 +389,13 @@ def _paired(
     values = [
         {"label": label, "side": name, **bar}
         for name, side, total in zip(names, sides, totals, strict=True)
-        for label, bar in zip(labels, shares(side, total, fewest), strict=True)
+        for label, bar in zip(labels, make_share_bars(side, total, fewest), strict=True)
     ]
     place, across = ("x", "y") if upright else ("y", "x")
     longest = max((float(v["share"]) for v in values), default=1.0)
     counts = {"people": "People"} if fewest <= 1 else {}
     tones = ("before", "after") if len(names) > 1 else ("after",)
-    return chart(
+    return make_chart(
         title,
         about,
         values,
@@ -411,14 +405,14 @@ def _paired(
             place: bins_axis(axis, alarm) if upright else names_axis("label", labels),
             f"{place}Offset": {"field": "side", "sort": None, "scale": {"paddingInner": 0.08}},
             across: share_axis("" if upright else axis, longest),
-            "color": colours("side", names, tones),
+            "color": colour_scale("side", names, tones),
         },
         layer=[{"mark": {"type": "bar"}}, value_text(across, "brief")],
     )
 
 
 def _enough(sides: Sequence[Sequence[float]], fewest: int) -> bool:
-    return all(enough(sum(side), fewest) for side in sides)
+    return all(has_enough_people(sum(side), fewest) for side in sides)
 
 
 def _dots(counts: Sequence[int]) -> list[int]:
@@ -444,7 +438,7 @@ def _class_title(
     below = sum(size * n for size, n in after.items() if size < k)
     people = sum(size * n for size, n in after.items())
     if fewest > 1:
-        alike = spoken(share(people - below, people, fewest)) if below else "Everybody"
+        alike = speak_share(format_share(people - below, people, fewest)) if below else "Everybody"
         return f"{alike.capitalize()} of the published people are in classes of {k:,} or more"
     if below:
         return f"{below:,} published people are in classes smaller than {k}"
@@ -474,7 +468,9 @@ def _without_empty_end(
     labels: Sequence[str], sides: Sequence[Sequence[float]], fewest: int
 ) -> tuple[Sequence[str], Sequence[Sequence[float]]]:
     """Bins up to the last that holds anybody; to be published, enough people."""
-    last = max((i for side in sides for i, n in enumerate(side) if rounded(n, fewest)), default=0)
+    last = max(
+        (i for side in sides for i, n in enumerate(side) if round_count(n, fewest)), default=0
+    )
     return labels[: last + 1], [side[: last + 1] for side in sides]
 
 

@@ -18,16 +18,24 @@ from itertools import pairwise
 from math import dist
 from typing import Any
 
-from shoal.reports.charts.point_names import GAP, LETTER, LINE, Box, Place, free, spots
-from shoal.reports.charts.theme import COLOUR, Spec, chart, nothing
+from shoal.reports.charts.point_names import (
+    GAP,
+    LETTER,
+    LINE,
+    Box,
+    Place,
+    cover_points,
+    find_free_box,
+)
+from shoal.reports.charts.theme import COLOUR, Spec, make_chart, make_empty_chart
 from shoal.reports.pages.side_by_side_wording import (
     CAP,
-    each,
-    headline,
-    loss_told,
-    points,
-    rule_names,
-    share_told,
+    format_epsilon_each,
+    format_exact_share,
+    format_loss,
+    format_points,
+    shorten_rule_names,
+    summarise_comparison,
 )
 
 # Where the names of a chart of both schools stand: at their points, beside two lines.
@@ -50,16 +58,18 @@ ALONG = {
 }
 """Where words may be written along a line across, the best first."""
 
-Drawn = Mapping[str, Any]
+PointValues = Mapping[str, Any]
 
 
-def along(words: str, line: float, taken: Sequence[Box], size: Place) -> tuple[str, str]:
+def find_spot_along_line(
+    words: str, line: float, taken: Sequence[Box], size: Place
+) -> tuple[str, str]:
     """Where words stand along a line across the drawing."""
-    found = free([written(words, line, spot, size) for spot in ALONG], size, taken)
+    found = find_free_box([cover_words(words, line, spot, size) for spot in ALONG], size, taken)
     return list(ALONG)[found or 0]
 
 
-def written(words: str, line: float, spot: tuple[str, str], size: Place) -> Box:
+def cover_words(words: str, line: float, spot: tuple[str, str], size: Place) -> Box:
     """The room of words along a line."""
     width, (side, way) = LETTER * len(words), spot
     left = size[0] - 4 - width if side == "right" else 4
@@ -67,13 +77,13 @@ def written(words: str, line: float, spot: tuple[str, str], size: Place) -> Box:
     return left, top, left + width, top + LINE
 
 
-def stem(point: Place, ring: Place) -> Box:
+def cover_stem(point: Place, ring: Place) -> Box:
     """The room of the line from a point to its ring."""
     return point[0] - 1, min(point[1], ring[1]), point[0] + 1, max(point[1], ring[1])
 
 
 @dataclass
-class Names:
+class NamePlacer:
     """Words at points, each where there is room; what is written first chooses first."""
 
     full: Sequence[Place]
@@ -86,12 +96,12 @@ class Names:
     chosen: dict[int, tuple[str, str]] = field(default_factory=dict)
     """The words of a point, and at which of ``PLACES`` they stand."""
 
-    def write(self, values: Sequence[Drawn]) -> None:
+    def write(self, values: Sequence[PointValues]) -> None:
         """Name every series once, and other points shortly.
 
         Values have ``series``, ``name`` (the whole one) and ``short``.
         """
-        for some in series(values).values():
+        for some in group_series(values).values():
             order = self._by_room(some)
             if not any(self._put(i, values[i]["name"], self.lines) for i in order):
                 any(self._put(i, values[i]["name"], ()) for i in order)
@@ -114,7 +124,7 @@ class Names:
     def _put(self, i: int, words: str, lines: Sequence[Box]) -> bool:
         """Whether there is room for the words at a point; if so they stand there."""
         boxes = [_box(place, *self.full[i], LETTER * len(words)) for place in PLACES]
-        found = free(boxes, self.size, [*self.taken, *lines])
+        found = find_free_box(boxes, self.size, [*self.taken, *lines])
         if found is None:
             return False
         self.chosen[i] = words, list(PLACES)[found]
@@ -122,7 +132,7 @@ class Names:
         return True
 
 
-def series(values: Sequence[Drawn]) -> dict[str, list[int]]:
+def group_series(values: Sequence[PointValues]) -> dict[str, list[int]]:
     """The points of each series."""
     found: dict[str, list[int]] = {}
     for i, one in enumerate(values):
@@ -140,21 +150,21 @@ def _box(place: str, x: float, y: float, width: float) -> Box:
     return left, top, left + width, top + LINE
 
 
-def bends(values: Sequence[Drawn], full: Sequence[Place]) -> list[Box]:
+def cover_lines(values: Sequence[PointValues], full: Sequence[Place]) -> list[Box]:
     """The room of the lines that join the points of a series, in small steps."""
     found: list[Box] = []
-    for some in series(values).values():
+    for some in group_series(values).values():
         for i, j in pairwise(sorted(some, key=lambda i: full[i][0])):
             (x, y), (right, low) = full[i], full[j]
             parts = [(x + (right - x) * s / 12, y + (low - y) * s / 12) for s in range(1, 12)]
-            found += spots(parts)
+            found += cover_points(parts)
     return found
 
 
 # The chart of both schools: loss of each guarantee against what two of its releases give away.
 
 
-Told = Mapping[str, Any]
+JsonObject = Mapping[str, Any]
 
 HEIGHT, PLOT = 430, 620
 """The size of the drawing, in which labels are placed."""
@@ -174,17 +184,17 @@ KEYS = (
 """What else the legend names."""
 
 
-def side_by_side_chart(facts: Told) -> Spec:
+def chart_side_by_side(facts: JsonObject) -> Spec:
     """Loss across, exposure up; both schools in two colours, with names where there is room."""
     made = [one for one in facts["outcomes"] if one["loss"] is not None]
     if not made:
-        return nothing("No release could be made")
+        return make_empty_chart("No release could be made")
     values = _values(made, facts["seeds"])
     scale = _scale(values, facts["base"])
     floor = _floor(made)
     words = _named(values, facts["base"], floor, scale)
-    return chart(
-        headline(facts),
+    return make_chart(
+        summarise_comparison(facts),
         "Points: guarantees by loss (across) and the share of people in two overlapping releases "
         f"whose {facts['column']} is guessed right (up). Rings: the same for people who are in "
         "neither. Bars: from the least to the most of the seeds.",
@@ -203,9 +213,9 @@ def side_by_side_chart(facts: Told) -> Spec:
     )
 
 
-def _values(made: Sequence[Told], seeds: int) -> list[Spec]:
+def _values(made: Sequence[JsonObject], seeds: int) -> list[Spec]:
     """What is drawn and told of each guarantee."""
-    rules = rule_names([str(one["name"]) for one in made if not one["epsilon"]])
+    rules = shorten_rule_names([str(one["name"]) for one in made if not one["epsilon"]])
     return [
         {
             "guarantee": one["name"],
@@ -216,20 +226,20 @@ def _values(made: Sequence[Told], seeds: int) -> list[Spec]:
             "loss": one["loss"]["mean"],
             **_ends("right", one),
             **_ends("control", one),
-            "told": share_told(one["right"]["mean"]),
-            "other": share_told(one["control"]["mean"]),
-            "more": points(one["added"], seeds),
-            "lost": loss_told(one["loss"]),
+            "told": format_exact_share(one["right"]["mean"]),
+            "other": format_exact_share(one["control"]["mean"]),
+            "more": format_points(one["added"], seeds),
+            "lost": format_loss(one["loss"]),
         }
         for one in made
     ]
 
 
-def _names(one: Told, rules: Mapping[str, str]) -> Spec:
+def _names(one: JsonObject, rules: Mapping[str, str]) -> Spec:
     """The whole name, and the short one that stands where the series is named already."""
     if not one["epsilon"]:
         return {"name": _first_words(rules[str(one["name"])]), "short": ""}
-    short = each(str(one["epsilon"]))
+    short = format_epsilon_each(str(one["epsilon"]))
     return {"name": f"{one['form']}, {short}", "short": short.removesuffix(" each")}
 
 
@@ -243,12 +253,12 @@ def _first_words(rule: str) -> str:
     return sign + " & ".join(" ".join(part.split(" ")[:2]) for part in own.split(" & "))
 
 
-def _ends(name: str, one: Told) -> Spec:
+def _ends(name: str, one: JsonObject) -> Spec:
     found = one[name]
     return {name: found["mean"], f"{name}_low": found["low"], f"{name}_high": found["high"]}
 
 
-def _floor(made: Sequence[Told]) -> float | None:
+def _floor(made: Sequence[JsonObject]) -> float | None:
     """What the bins of counts and synthetic tables cost alone; None: there are none."""
     known = [one["noiseless"]["mean"] for one in made if one["form"] in ("counts", "synthetic")]
     return min(known, default=None)
@@ -262,18 +272,18 @@ def _named(values: Sequence[Spec], base: float, floor: float | None, scale: Spec
     size = PLOT, HEIGHT
     full = [_pixel(one["loss"], one["right"], scale) for one in values]
     rings = [_pixel(one["loss"], one["control"], scale) for one in values]
-    taken, stems = spots(full), [*map(stem, full, rings), *spots(rings)]
-    line, words = _pixel(0, base, scale)[1], f"the most common value {share_told(base)}"
-    spot = along(words, line, [*taken, *stems], size)
-    taken.append(written(words, line, spot, size))
+    taken, stems = cover_points(full), [*map(cover_stem, full, rings), *cover_points(rings)]
+    line, words = _pixel(0, base, scale)[1], f"the most common value {format_exact_share(base)}"
+    spot = find_spot_along_line(words, line, [*taken, *stems], size)
+    taken.append(cover_words(words, line, spot, size))
     upright = [] if floor is None else [_upright(_pixel(floor, 0, scale)[0])]
     lines = [
         *stems,
-        *bends(values, full),
+        *cover_lines(values, full),
         (0, line - 1, PLOT, line + 1),
         *((x, 0, x + 2, HEIGHT) for x, *_ in upright),
     ]
-    names = Names(full, size, [*taken, *upright], lines)
+    names = NamePlacer(full, size, [*taken, *upright], lines)
     names.write(values)
     for i, one in enumerate(values):
         one["label"], one["place"] = names.chosen.get(i, ("", ""))

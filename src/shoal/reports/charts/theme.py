@@ -87,17 +87,19 @@ THEME: Spec = {
 _SVG = "http://www.w3.org/2000/svg"
 
 
-def chart(title: str, about: str, values: list[Spec], columns: dict[str, str], **body: Any) -> Spec:
+def make_chart(
+    title: str, about: str, values: list[Spec], columns: dict[str, str], **body: Any
+) -> Spec:
     """A Vega-Lite specification with its data inline.
 
     ``title`` says the finding and ``about`` what is drawn (the text for screen readers).
     ``columns`` maps the fields worth reading to their headings: the table behind the chart.
-    Every text in it becomes `clean` here, whoever wrote it: a name, a value, a sentence.
+    Every text in it becomes `clean_text` here, whoever wrote it: a name, a value, a sentence.
     """
     made: Spec = _plain(
         {
             "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
-            "title": textwrap.wrap(clean(title), 76) or "",
+            "title": textwrap.wrap(clean_text(title), 76) or "",
             "description": about,
             "width": WIDTH,
             "autosize": {"type": "fit-x", "contains": "padding"},
@@ -110,9 +112,9 @@ def chart(title: str, about: str, values: list[Spec], columns: dict[str, str], *
     return made
 
 
-def nothing(title: str) -> Spec:
+def make_empty_chart(title: str) -> Spec:
     """A chart of which only the title is told: why it is not drawn."""
-    return chart(title, "Nothing is drawn.", [], {}, height=1, mark="rule", encoding={})
+    return make_chart(title, "Nothing is drawn.", [], {}, height=1, mark="rule", encoding={})
 
 
 def _plain(node: Any) -> Any:
@@ -122,25 +124,25 @@ def _plain(node: Any) -> Any:
     if isinstance(node, list | tuple):
         return [_plain(part) for part in node]
     if isinstance(node, str):
-        return clean(node)
+        return clean_text(node)
     return node.item() if hasattr(node, "item") else node
 
 
-def headline(spec: Spec) -> str:
+def join_title(spec: Spec) -> str:
     """The chart's title as one line."""
     title = spec.get("title", "")
     text = title.get("text", "") if isinstance(title, dict) else title
     return text if isinstance(text, str) else " ".join(text)
 
 
-def table(spec: Spec) -> tuple[tuple[str, ...], tuple[tuple[Any, ...], ...]]:
-    """The headings and rows behind a chart made by `chart`; empty for any other specification."""
+def tabulate_chart(spec: Spec) -> tuple[tuple[str, ...], tuple[tuple[Any, ...], ...]]:
+    """The headings and rows behind a chart that `make_chart` made; empty for any other."""
     columns: dict[str, str] = spec.get("usermeta", {}).get("columns", {})
     rows = spec.get("data", {}).get("values", []) if columns else []
     return tuple(columns.values()), tuple(tuple(row[f] for f in columns) for row in rows)
 
 
-def svg(spec: Spec, *, adaptive: bool = True, heading: bool = True) -> str:
+def draw_svg(spec: Spec, *, adaptive: bool = True, heading: bool = True) -> str:
     """Draw a specification as an SVG element without script, labelled for screen readers.
 
     ``adaptive`` writes colours as CSS variables (for a browser); turn it off for a PDF.
@@ -152,13 +154,13 @@ def svg(spec: Spec, *, adaptive: bool = True, heading: bool = True) -> str:
     drawn = dict(spec) if heading else {k: v for k, v in spec.items() if k != "title"}
     # JSON text and not the dict: vl-convert would read a NaN; json refuses it here.
     text = vl_convert.vegalite_to_svg(json.dumps(drawn, allow_nan=False), allowed_base_urls=[])
-    return _label(text, headline(spec), str(spec.get("description", "")), adaptive)
+    return _label(text, join_title(spec), str(spec.get("description", "")), adaptive)
 
 
-def clean(text: object) -> str:
+def clean_text(text: object) -> str:
     """Text fit for a label: a missing value is named, control characters are gone.
 
-    >>> clean(None), clean("a\\x00b")
+    >>> clean_text(None), clean_text("a\\x00b")
     ('(missing)', 'ab')
     """
     if text is None:

@@ -49,9 +49,13 @@ from shoal.releases.reader import open_frame, parse_released_schema
 from shoal.releases.row_listing import Listing, read_columns
 from shoal.releases.verification import verify
 from shoal.reports.context import read_context
-from shoal.reports.noise.promise import promised
-from shoal.reports.options import Given, commands
-from shoal.reports.sections.composition import Composing, composing, publishable
+from shoal.reports.noise.promise import explain_noise_promise
+from shoal.reports.options import ReportRequest, list_commands
+from shoal.reports.sections.composition import (
+    CompositionEvidence,
+    examine_composition,
+    redact_composition,
+)
 
 # How large the noise of a release is, by what it publishes; and what it did, by the original.
 
@@ -65,7 +69,7 @@ DROWNED = 2
 
 
 @dataclass(frozen=True)
-class Reread:
+class RereadCounts:
     """A published table, read again: its noisy counts, and what is estimated from them."""
 
     plan: MarginalPlan
@@ -77,7 +81,7 @@ class Reread:
     estimates: Estimated
 
     @classmethod
-    def of(cls, table: Path, plan: MarginalPlan, manifest: Mapping[str, Any]) -> Reread:
+    def of(cls, table: Path, plan: MarginalPlan, manifest: Mapping[str, Any]) -> RereadCounts:
         """The table of a release that was verified."""
         marginals = tuple(tuple(map(plan.names.index, one)) for one in manifest["marginals"])
         counts = publishes_counts(manifest)
@@ -112,7 +116,7 @@ def _cut(
 # By what is published
 
 
-def useful(read: Reread) -> dict[str, Any]:
+def measure_usefulness(read: RereadCounts) -> dict[str, Any]:
     """How large the noise is beside the counts, in plain values: all of it is public."""
     steps = [{**one.to_json(), "deviation": _spread(one)} for one in read.steps]
     widest = max(one["deviation"] or 0.0 for one in steps)
@@ -132,7 +136,7 @@ def _spread(step: Step) -> float | None:
     return None if step.mechanism == CHOICE else compute_noise_deviation(step.mechanism, step.scale)
 
 
-def _marginals(read: Reread, spread: float) -> list[dict[str, Any]]:
+def _marginals(read: RereadCounts, spread: float) -> list[dict[str, Any]]:
     """Each marginal: its cells, how full they are, and the noise of a count and of an estimate."""
     agreed, found = compute_estimate_deviations(read.marginals, read.plan.sizes), []
     for columns in read.marginals:
@@ -149,20 +153,22 @@ def _marginals(read: Reread, spread: float) -> list[dict[str, Any]]:
     return found
 
 
-def _points(read: Reread) -> list[dict[str, float]]:
+def _points(read: RereadCounts) -> list[dict[str, float]]:
     """What the same marginals would cost at other epsilons, by theory."""
     points = []
     for times in TIMES:
         spend = Spend(read.spend.epsilon * Fraction(times), read.spend.delta)
         made = calibrate_noise(spend, len(read.marginals))
-        points.append({"epsilon": float(spend.epsilon), "theory": mean_size(made.name, made.scale)})
+        points.append(
+            {"epsilon": float(spend.epsilon), "theory": mean_noise_size(made.name, made.scale)}
+        )
     return [one for one in points if one["theory"] > 0]  # hardly any noise at all is not drawn
 
 
-def mean_size(name: str, scale: float) -> float:
+def mean_noise_size(name: str, scale: float) -> float:
     """The mean of |noise|: 1 / sinh(1/s) for the discrete Laplace, else σ √(2/π) from σ = 10 on.
 
-    >>> round(mean_size(LAPLACE, 1.0), 3), round(mean_size("discrete Gaussian", 100), 2)
+    >>> round(mean_noise_size(LAPLACE, 1.0), 3), round(mean_noise_size("discrete Gaussian", 100), 2)
     (0.851, 79.79)
     """
     if name == LAPLACE:
@@ -178,7 +184,7 @@ def mean_size(name: str, scale: float) -> float:
 
 
 @dataclass(frozen=True)
-class Compared:
+class OriginalComparison:
     """How far a release is from the original: for its publisher alone."""
 
     rows: int
@@ -192,7 +198,9 @@ class Compared:
         return {**self.utility, "found": self.found}
 
 
-def compared(source: Any, plan: MarginalPlan, read: Reread, reading: Mapping[str, Any]) -> Compared:
+def compare_with_original(
+    source: Any, plan: MarginalPlan, read: RereadCounts, reading: Mapping[str, Any]
+) -> OriginalComparison:
     """The release beside the table that it was made of."""
     with open_frame(source, kinds=plan.schema.kinds, **reading) as frame:
         measured = MeasuredTable.of(frame, plan, read.marginals)
@@ -201,10 +209,10 @@ def compared(source: Any, plan: MarginalPlan, read: Reread, reading: Mapping[str
             "bins": measure_bin_loss(tally, measured)
         }
     if not read.counts:
-        return Compared(measured.rows, lost, None)
+        return OriginalComparison(measured.rows, lost, None)
     truth = measured.tables(read.marginals)
     found = {"counts": _off(read.counts, truth), "consistent": _off(read.estimates, truth)}
-    return Compared(measured.rows, lost, found)
+    return OriginalComparison(measured.rows, lost, found)
 
 
 def _off(told: Estimated, truth: Mapping[Columns, NDArray[np.int64]]) -> float:
@@ -226,7 +234,7 @@ RUNS = 1_000
 
 
 @dataclass(frozen=True)
-class Domain:
+class ColumnDomain:
     """One published column: what the schema says that it may hold, and in how many cells."""
 
     name: str
@@ -242,7 +250,7 @@ class NoisyEvidence:
     manifest: Mapping[str, Any]
     verdict: Verdict
     promised: Mapping[str, Any]
-    columns: tuple[Domain, ...]
+    columns: tuple[ColumnDomain, ...]
     lines: int
     """The published file's rows: cells, or made-up people."""
     useful: Mapping[str, Any]
@@ -255,7 +263,7 @@ class NoisyEvidence:
     """Whether the original that was given is certainly another file than the published one."""
     audited: Finding | None = None
     """What running the mechanism again showed, where the original was given."""
-    composing: Composing | None = None
+    composing: CompositionEvidence | None = None
     context: Mapping[str, str] = field(default_factory=dict)
     dropped: tuple[str, ...] = ()
     hashes: Mapping[str, str] = field(default_factory=dict)
@@ -278,14 +286,14 @@ class NoisyEvidence:
         return self.verdict.holds and self.releasable
 
 
-def of_noise(release: Any) -> tuple[Path, dict[str, Any]] | None:
+def find_noise_release(release: Any) -> tuple[Path, dict[str, Any]] | None:
     """The table and the manifest of a release of counts or made-up people; None for others."""
     found = find_release(release)
     return found if found and found[1].get("form") in NO_INDIVIDUAL_ROWS else None
 
 
-def gathered(
-    given: Given, table: Path, manifest: dict[str, Any], public: bool, progress: Progress
+def gather_noise_evidence(
+    given: ReportRequest, table: Path, manifest: dict[str, Any], public: bool, progress: Progress
 ) -> NoisyEvidence:
     """Everything that the report tells; for the ``public`` the original is not even read."""
     _check(given, str(manifest["form"]))
@@ -294,11 +302,11 @@ def gathered(
     verdict = _verified(given.release, table, manifest)
     schema = parse_released_schema(manifest)
     plan = MarginalPlan(schema, build_all_bins(schema))
-    read = Reread.of(table, plan, manifest)
+    read = RereadCounts.of(table, plan, manifest)
     found, audit, reading = None, None, given.settings.get("reading") or {}
     if given.original is not None and not public:
         progress("comparing", 0, 1)
-        found = compared(given.original, plan, read, reading)
+        found = compare_with_original(given.original, plan, read, reading)
         if manifest.get("releasable") is True:
             audit = audit_mechanism(
                 given.release, given.original, runs=RUNS, reading=reading, progress=progress
@@ -309,10 +317,10 @@ def gathered(
     return NoisyEvidence(
         manifest=manifest,
         verdict=verdict,
-        promised=promised(manifest, given.prior, given.people or read.people) or {},
+        promised=explain_noise_promise(manifest, given.prior, given.people or read.people) or {},
         columns=tuple(_domain(roles[one.name], one) for one in plan.bins),
         lines=verdict.rows,
-        useful=useful(read),
+        useful=measure_usefulness(read),
         errors=None if found is None else found.to_json(),
         rows=None if found is None else found.rows,
         another=found is not None and is_other_original(own, given.original),
@@ -326,7 +334,7 @@ def gathered(
     )
 
 
-def _check(given: Given, form: str) -> None:
+def _check(given: ReportRequest, form: str) -> None:
     """Refuse what would have to be attacked or judged by rows: no row is anybody's."""
     asked = {
         "--with": given.others,
@@ -355,14 +363,16 @@ def _verified(release: Any, table: Path, manifest: Mapping[str, Any]) -> Verdict
         return recount_noise(table, manifest)
 
 
-def _domain(column: Column, bins: Bins) -> Domain:
+def _domain(column: Column, bins: Bins) -> ColumnDomain:
     if column.hierarchy is not None and not column.listed and not column.bounds:
         stated = "the leaves of its taxonomy"
     elif bins.bounds is not None and column.bounds is not None:
         stated = " to ".join(_end(end, bins.kind) for end in column.bounds)
     else:
         stated = "the values of its domain"
-    return Domain(column.name, column.role, stated + (", or empty" if bins.null else ""), bins.size)
+    return ColumnDomain(
+        column.name, column.role, stated + (", or empty" if bins.null else ""), bins.size
+    )
 
 
 def _end(end: float, kind: str) -> str:
@@ -370,15 +380,15 @@ def _end(end: float, kind: str) -> str:
     return date.fromordinal(int(end)).isoformat() if kind == "date" else f"{end:,.12g}"
 
 
-def _composing(given: Given, public: bool, progress: Progress) -> Composing:
+def _composing(given: ReportRequest, public: bool, progress: Progress) -> CompositionEvidence:
     """What the ledger says of it; nothing is forecast."""
-    found = composing(given, True, (), progress)
-    told = publishable(found) if public else found
+    found = examine_composition(given, True, (), progress)
+    told = redact_composition(found) if public else found
     return replace(told or found, why=NO_FORECAST)
 
 
-def _commands(given: Given, public: bool) -> tuple[str, ...]:
+def _commands(given: ReportRequest, public: bool) -> tuple[str, ...]:
     """What to type to have it again; for the public without the names of files."""
     if public:
         return ("shoal verify RELEASE", "shoal report RELEASE --public -o report.html")
-    return commands(given)
+    return list_commands(given)

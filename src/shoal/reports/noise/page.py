@@ -13,14 +13,24 @@ from typing import Any
 from shoal.core.release import Finding
 from shoal.core.spend import format_budget, to_exact
 from shoal.releases.companion import OTHER_ORIGINAL
-from shoal.reports.context import context_section, governance_section
-from shoal.reports.document import Block, Callout, Fact, Facts, Fields, Page, Section, Table, Text
-from shoal.reports.format import number
+from shoal.reports.context import build_context_section, build_governance_section
+from shoal.reports.document import (
+    Block,
+    Callout,
+    Fact,
+    Fields,
+    KeyFacts,
+    Page,
+    Section,
+    Table,
+    Text,
+)
+from shoal.reports.format import format_value
 from shoal.reports.noise.evidence import NoisyEvidence
-from shoal.reports.pages.noise import in_short, promised, warned
-from shoal.reports.pages.usefulness import usefulness
-from shoal.reports.sections.composition import facts as composed
-from shoal.reports.sections.composition import section as beside
+from shoal.reports.pages.noise import render_promise, render_promise_warnings, summarise_promise
+from shoal.reports.pages.usefulness import render_usefulness
+from shoal.reports.sections.composition import build_composition_section as beside
+from shoal.reports.sections.composition import list_composition_facts as composed
 
 TITLE = "Privacy report"
 STATED = (
@@ -36,28 +46,28 @@ _KINDS = {
 }
 
 
-def page(evidence: NoisyEvidence, title: str | None = None, version: str = "") -> Page:
+def build_noise_page(evidence: NoisyEvidence, title: str | None = None, version: str = "") -> Page:
     """The report: for its publisher, or for everybody where the evidence is public."""
     return Page(
         title or TITLE,
         (
             _summary(evidence),
-            context_section(evidence.context),
+            build_context_section(evidence.context),
             _data(evidence),
-            promised(evidence.promised),
-            usefulness(evidence.useful, evidence.errors),
+            render_promise(evidence.promised),
+            render_usefulness(evidence.useful, evidence.errors),
             *_tested(evidence),
             *beside(evidence.composing, 2 if evidence.public else 1),
             _mitigation(evidence),
             _governance(evidence, version),
         ),
-        lead=lead(evidence),
+        lead=write_noise_lead(evidence),
         foot=_foot(evidence, version),
-        data=facts(evidence),
+        data=list_noise_facts(evidence),
     )
 
 
-def facts(evidence: NoisyEvidence) -> dict[str, Any]:
+def list_noise_facts(evidence: NoisyEvidence) -> dict[str, Any]:
     """The outcome for programs."""
     audit = evidence.audited
     told: dict[str, Any] = {
@@ -80,7 +90,7 @@ def facts(evidence: NoisyEvidence) -> dict[str, Any]:
     }
 
 
-def lead(evidence: NoisyEvidence) -> str:
+def write_noise_lead(evidence: NoisyEvidence) -> str:
     """The outcome in a sentence or two."""
     what = (
         "Noisy counts are published"
@@ -128,14 +138,18 @@ def _summary(evidence: NoisyEvidence) -> Section:
     items = (
         Fact("privacy spent", f"ε {words['epsilon']}", delta),
         Fact(*rows),
-        Fact("noise of a count", f"±{number(useful['deviation'])}", "people, standard deviation"),
-        in_short(evidence.promised),
+        Fact(
+            "noise of a count",
+            f"±{format_value(useful['deviation'])}",
+            "people, standard deviation",
+        ),
+        summarise_promise(evidence.promised),
     )
-    return Section("In short", (), (Facts(items), *_callouts(evidence)))
+    return Section("In short", (), (KeyFacts(items), *_callouts(evidence)))
 
 
 def _callouts(evidence: NoisyEvidence) -> list[Block]:
-    blocks = warned(evidence.promised)
+    blocks = render_promise_warnings(evidence.promised)
     if evidence.releasable and not evidence.holds:
         told = "What the manifest promises does not hold for the file. Do not publish it."
         blocks.append(Callout(told, "danger", "Promise not kept"))
@@ -195,14 +209,14 @@ _UNAUDITED = (
 )
 
 
-def _audit_facts(told: Mapping[str, Any]) -> Facts:
+def _audit_facts(told: Mapping[str, Any]) -> KeyFacts:
     sure = f"shown with {100 * told['confidence']:g}% confidence"
-    low, most = float(told["epsilon_low"]), number(float(told["most"]))
+    low, most = float(told["epsilon_low"]), format_value(float(told["most"]))
     rho = []
     if told.get("rho_low") is not None:
-        claimed = f"; {number(float(told['rho_claimed']))} claimed"
+        claimed = f"; {format_value(float(told['rho_claimed']))} claimed"
         rho = [_at_least("ρ", float(told["rho_low"]), sure, claimed)]
-    return Facts(
+    return KeyFacts(
         (
             Fact("ε claimed", format_budget(to_exact(told["epsilon_claimed"])), "by the manifest"),
             _at_least("ε", low, sure),
@@ -215,7 +229,9 @@ def _audit_facts(told: Mapping[str, Any]) -> Facts:
 def _at_least(name: str, low: float, sure: str, more: str = "") -> Fact:
     shown = low > TINY
     return Fact(
-        f"{name} at least", number(low) if shown else "–", f"{sure if shown else NOTHING}{more}"
+        f"{name} at least",
+        format_value(low) if shown else "–",
+        f"{sure if shown else NOTHING}{more}",
     )
 
 
@@ -246,7 +262,7 @@ def _mitigation(evidence: NoisyEvidence) -> Section:
 
 
 def _governance(evidence: NoisyEvidence, version: str) -> Section:
-    return governance_section(evidence.context, [Fact("Shoal", version)], evidence.commands)
+    return build_governance_section(evidence.context, [Fact("Shoal", version)], evidence.commands)
 
 
 def _foot(evidence: NoisyEvidence, version: str) -> str:

@@ -18,7 +18,7 @@ from shoal.releases.forms._noise.answers import read_answers
 from shoal.releases.forms._noise.notes import list_cautions
 from shoal.releases.options import RANDOMISED
 from shoal.reports.document import Section
-from shoal.reports.pages.noise import promised as drawn
+from shoal.reports.pages.noise import render_promise as drawn
 
 EXAMPLES = (0.01, 0.1, 0.5)
 """What somebody may believe before, where nobody says."""
@@ -26,12 +26,12 @@ SHOWN = 0.1
 """The one of these that is drawn."""
 
 
-def promised(
+def explain_noise_promise(
     manifest: Mapping[str, Any], prior: Prior | None = None, people: int | None = None
 ) -> dict[str, Any] | None:
     """What is promised, in plain values that the page is drawn from; None: no noise, no promise.
 
-    Of answers it is said besides, by `estimated`, what can be learnt from them.
+    Of answers it is said besides, by `estimate_answers`, what can be learnt from them.
     """
     privacy = manifest.get("privacy")
     if privacy is None:
@@ -57,11 +57,11 @@ def promised(
     }
 
 
-def estimated(release: Any, manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
+def estimate_answers(release: Any, manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
     """How many people have each value, by the answers of a randomised release."""
     return [estimates(release, name).to_json() for name in read_answers(manifest)]
 
 
-def section(told: Mapping[str, Any] | None) -> list[Section]:
+def build_promise_section(told: Mapping[str, Any] | None) -> list[Section]:
     """The section of the page, where there is a promise."""
     return [] if told is None else [drawn(told)]

@@ -17,13 +17,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from shoal.reports.charts.forecast import estimates_chart
-from shoal.reports.document import Block, Callout, Chart, Fact, Facts, Fields, Section, Table, Text
-from shoal.reports.format import counted, in_full, percent, share
-from shoal.reports.pages.forecast import by_column
+from shoal.reports.charts.forecast import chart_estimates
+from shoal.reports.document import (
+    Block,
+    Callout,
+    Chart,
+    Fact,
+    Fields,
+    KeyFacts,
+    Section,
+    Table,
+    Text,
+)
+from shoal.reports.format import format_count, format_percent, format_share, join_all_names
+from shoal.reports.pages.forecast import render_by_column
 
 HEADING = "Composition"
-Told = Mapping[str, Any]
+JsonObject = Mapping[str, Any]
 _INTRO = (
     "A release that is safe by itself may not be beside another about the same people: whoever "
     "has both can compare them. This is about releases that were published before, and about "
@@ -31,7 +41,7 @@ _INTRO = (
 )
 
 
-def composition(told: Told, fewest: int = 1) -> Section:
+def render_composition(told: JsonObject, fewest: int = 1) -> Section:
     """The whole section."""
     blocks = [*_before(told, fewest), *_later(told, fewest), *_position(told)]
     return Section(HEADING, (_INTRO,), tuple(blocks))
@@ -40,11 +50,11 @@ def composition(told: Told, fewest: int = 1) -> Section:
 # Those before
 
 
-def _before(told: Told, fewest: int) -> list[Block]:
+def _before(told: JsonObject, fewest: int) -> list[Block]:
     heading = "Together with earlier releases"
     if not told["ledger"]:
         return [Text(heading), Callout(_NO_LEDGER, "note", "No ledger was given")]
-    facts = Facts(tuple(_facts(told, fewest)))
+    facts = KeyFacts(tuple(_facts(told, fewest)))
     blocks: list[Block] = [Text(heading), facts, _outcome(told, fewest)]
     blocks += [Callout(note, "warning", "To be looked at") for note in told["notes"]]
     if told["judged_with"] and fewest <= 1:
@@ -58,13 +68,13 @@ _NO_LEDGER = (
 )
 
 
-def _facts(told: Told, fewest: int) -> list[Fact]:
+def _facts(told: JsonObject, fewest: int) -> list[Fact]:
     earlier = "earlier release" if len(told["judged_with"]) == 1 else "earlier releases"
     facts = [Fact("judged with", len(told["judged_with"]), f"{earlier} about the same people")]
     if told["findings"]:
         worst = max(told["findings"], key=lambda one: one["beyond"] / max(one["people"], 1))
         by = f"of people, by {worst['attack']}" if worst["beyond"] else "of people, by any attack"
-        exposed = share(worst["beyond"], worst["people"], fewest)
+        exposed = format_share(worst["beyond"], worst["people"], fewest)
         facts.append(Fact("exposed together", exposed, f"{by}; beyond each release alone"))
     spend = told["spend"]
     if spend and (spend["epsilon"] != "0" or spend["budget"]):
@@ -72,7 +82,7 @@ def _facts(told: Told, fewest: int) -> list[Fact]:
     return facts
 
 
-def _spent(unit: Told, composition: str) -> Fact:
+def _spent(unit: JsonObject, composition: str) -> Fact:
     """What is spent of one unit of protection."""
     total, of = (unit["in_words"][name] for name in ("total", "budget"))
     within = "spent in all; no budget is set" if of is None else f"spent, of {of}"
@@ -80,7 +90,7 @@ def _spent(unit: Told, composition: str) -> Fact:
     return Fact("privacy budget", total or "not known", f"{within}{by}; protected: {unit['unit']}")
 
 
-def _outcome(told: Told, fewest: int) -> Callout:
+def _outcome(told: JsonObject, fewest: int) -> Callout:
     """What the ledger says of it, in a sentence."""
     earlier = len(told["judged_with"])
     if told["accepted_risk"]:
@@ -103,7 +113,7 @@ def _outcome(told: Told, fewest: int) -> Callout:
     return Callout(f"{beside}.", "good", "Admitted")
 
 
-def _accepted(told: Told, fewest: int) -> Callout:
+def _accepted(told: JsonObject, fewest: int) -> Callout:
     """A risk that somebody accepted: it is as it was, has gone, or is more by now."""
     if not told["admitted"]:
         text = f"{_against(told, fewest)}{_MORE} {_reason(told)}"
@@ -120,27 +130,30 @@ _FIRST = "The ledger has no earlier release about these people"
 _SOMETHING = "Something speaks against it beside earlier releases."
 
 
-def _against(told: Told, fewest: int) -> str:
+def _against(told: JsonObject, fewest: int) -> str:
     """The worst that speaks against it, and what no attack found: budget, releases unjudged."""
     above = [one for one in told["findings"] if one["exceeds"]]
     words = []
     if above:
         worst = max(above, key=lambda one: one["beyond"] / max(one["people"], 1))
-        people = f"{counted(worst['beyond'], fewest)} of {counted(worst['people'], fewest)} people"
-        exposes = f"exposes {people} whom no release exposes alone, more than the limit allows"
+        exposed, people = (format_count(worst[key], fewest) for key in ("beyond", "people"))
+        exposes = (
+            f"exposes {exposed} of {people} people whom no release exposes alone, more than the "
+            "limit allows"
+        )
         among = "" if len(above) == 1 else f", the worst of {len(above):,} findings,"
         words.append(f"Together with earlier releases {worst['attack']}{among} {exposes}.")
     words += told["reasons"][len(above) :]
     return " ".join(words) or _SOMETHING  # the public is told of attacks alone
 
 
-def _reason(told: Told) -> str:
+def _reason(told: JsonObject) -> str:
     """The reason as it was written; in public only that there is one."""
     reason = told["accepted_risk"]
     return "The reason is in the ledger." if reason is True else f"The reason given: “{reason}”"
 
 
-def _releases(with_: Sequence[Told]) -> Table:
+def _releases(with_: Sequence[JsonObject]) -> Table:
     rows = tuple(
         (one["entry"], one["name"], one["by"], str(one["at"])[:10], one["relation"], one["how"])
         for one in with_
@@ -149,7 +162,7 @@ def _releases(with_: Sequence[Told]) -> Table:
     return Table(head, rows, "The releases that it was judged with")
 
 
-def _found(told: Told, fewest: int) -> list[Block]:
+def _found(told: JsonObject, fewest: int) -> list[Block]:
     if not told["findings"]:
         return []
     public = fewest > 1
@@ -160,20 +173,20 @@ def _found(told: Told, fewest: int) -> list[Block]:
     return [Table(tuple(head[i] for i in kept), table, "What the releases tell together")]
 
 
-def _finding(one: Told, fewest: int) -> tuple[str, ...]:
+def _finding(one: JsonObject, fewest: int) -> tuple[str, ...]:
     """One attack in a row; who is exposed by a single release already is not counted."""
-    beyond, people = counted(one["beyond"], fewest), counted(one["people"], fewest)
+    beyond, people = format_count(one["beyond"], fewest), format_count(one["people"], fewest)
     outcome = "above" if one["exceeds"] else "within"
     if one["answered_by"] and one["beyond"]:
         outcome = "answered, above"
     exposed = f"{beyond} of {people}".replace(" ", "\N{NO-BREAK SPACE}")
     entries = ", ".join(map(str, one["entries"]))
-    limit = f"{outcome} {percent(one['limit'], 1)}"
+    limit = f"{outcome} {format_percent(one['limit'], 1)}"
     attack = f"{one['attack']}, {one['on']}" if one["on"] else one["attack"]
     return attack, entries, exposed, limit, one["sentence"]
 
 
-def _defended(told: Told) -> list[Block]:
+def _defended(told: JsonObject) -> list[Block]:
     """What stands in the way of attacks, and what would."""
     items = [Fact("Defence", text) for text in told["defences"]]
     if not items:  # of the two defences either suffices
@@ -185,11 +198,11 @@ def _defended(told: Told) -> list[Block]:
     return [Fields(tuple(items))] if items else []
 
 
-def _untested(told: Told, fewest: int) -> list[Block]:
+def _untested(told: JsonObject, fewest: int) -> list[Block]:
     if not told["skipped"]:
         return []
     if fewest > 1:
-        names = in_full(list(dict.fromkeys(one["attack"] for one in told["skipped"])))
+        names = join_all_names(list(dict.fromkeys(one["attack"] for one in told["skipped"])))
         return [Callout(f"Not tested with every earlier release: {names}.")]
     rows = tuple((one["attack"], one["entry"] or "all", one["reason"]) for one in told["skipped"])
     return [Table(("attack", "with entry", "why it did not run"), rows, "Not tested together")]
@@ -198,25 +211,25 @@ def _untested(told: Told, fewest: int) -> list[Block]:
 # Those that others may make
 
 
-def _later(told: Told, fewest: int) -> list[Block]:
+def _later(told: JsonObject, fewest: int) -> list[Block]:
     heading, found = "What a release by somebody else would reveal", told["forecast"]
     if found is None:
         return [Text(heading), Callout(told["why"], "note", "No forecast")]
     asked = found["settings"]
     many = "another publisher" if asked["others"] == 1 else f"{asked['others']} other publishers"
     words = (
-        f"Suppose that {many} will make a release of {counted(asked['rows'], fewest)} people, "
-        f"and that it holds {percent(asked['overlap'], 1)} of ours. Whoever has both releases, "
-        f"and knows that somebody is in both, is left with the values of {found['on']} that both "
-        f"classes have: a class counts as exposed where somebody in it would keep fewer than "
-        f"{asked['l']}."
+        f"Suppose that {many} will make a release of {format_count(asked['rows'], fewest)} people, "
+        f"and that it holds {format_percent(asked['overlap'], 1)} of ours. Whoever has both "
+        f"releases, and knows that somebody is in both, is left with the values of {found['on']} "
+        f"that both classes have: a class counts as exposed where somebody in it would keep fewer "
+        f"than {asked['l']}."
     )
     if fewest > 1:
         return [Text(heading, (words,)), Fields(_briefly(found, fewest))]
     return [
         Text(heading, (words,)),
-        *by_column(found),
-        Chart(estimates_chart(found["estimates"], found["classes"]), _MARKS),
+        *render_by_column(found),
+        Chart(chart_estimates(found["estimates"], found["classes"]), _MARKS),
         Fields(tuple(_supposed(found))),
         _assumed(found),
     ]
@@ -228,16 +241,18 @@ _MARKS = (
 )
 
 
-def _briefly(found: Told, fewest: int) -> tuple[Fact, ...]:
+def _briefly(found: JsonObject, fewest: int) -> tuple[Fact, ...]:
     exposed = found["risk"] * found["classes"]
     worst = f"(by {found['on']}, the worst of all sensitive columns)" if found["by_column"] else ""
     return (
-        Fact("Classes that would be exposed", share(exposed, found["classes"], fewest), worst),
+        Fact(
+            "Classes that would be exposed", format_share(exposed, found["classes"], fewest), worst
+        ),
         Fact("Estimated by", found["default"]),
     )
 
 
-def _supposed(found: Told) -> list[Fact]:
+def _supposed(found: JsonObject) -> list[Fact]:
     asked = found["settings"]
     points = (
         "people's own values, from the original"
@@ -257,7 +272,7 @@ def _supposed(found: Told) -> list[Fact]:
     ]
 
 
-def _assumed(found: Told) -> Table:
+def _assumed(found: JsonObject) -> Table:
     rows = [("all of them", f"{'; '.join(found['assumptions'])}.")] if found["assumptions"] else []
     rows += [(one["name"], f"{'; '.join(one['assumptions'])}.") for one in found["estimates"]]
     return Table(("estimate", "takes it that"), tuple(rows), "What the estimates rest on")
@@ -266,7 +281,7 @@ def _assumed(found: Told) -> Table:
 # The ledger
 
 
-def _position(told: Told) -> list[Block]:
+def _position(told: JsonObject) -> list[Block]:
     """Where it stands in the ledger, with a line to sign beside."""
     place = told["position"]
     if place is None:

@@ -11,21 +11,21 @@ from typing import Any
 
 from shoal.reports.charts.forecast import (
     DEFAULT,
-    came_true_chart,
-    chances_chart,
-    estimates_chart,
-    interval_text,
-    reliability_chart,
+    chart_chances,
+    chart_estimated_and_true,
+    chart_estimates,
+    chart_reliability,
+    format_interval,
 )
 from shoal.reports.document import Block, Callout, Chart, Fact, Fields, Page, Section, Table
-from shoal.reports.format import percent
+from shoal.reports.format import format_percent
 
 Numbers = Mapping[str, Any]
-LISTED = 20
+MAX_CLASSES = 20
 """So many of the classes at risk are on the page; the JSON has more."""
 
 
-def forecast_page(facts: Numbers) -> Page:
+def render_forecast(facts: Numbers) -> Page:
     """The whole forecast as a page."""
     return Page(
         "What another release may expose",
@@ -43,28 +43,28 @@ def _estimates(facts: Numbers) -> Section:
         f"{facts['settings']['l']} values of `{facts['on']}`.",
     )
     rows = tuple(
-        (one["name"], percent(one["risk"], 1), _interval(one), one["assumes"])
+        (one["name"], format_percent(one["risk"], 1), _interval(one), one["assumes"])
         for one in facts["estimates"]
     )
     head = ("Estimator", "Exposed", "Nine in ten", "It takes it that")
     told = Chart(
-        estimates_chart(facts["estimates"], facts["classes"]),
+        chart_estimates(facts["estimates"], facts["classes"]),
         "The forecast stands by the simulation. The paper's own figures are beside it because "
         "they are the paper's: they know nothing of the overlap, and take columns for "
         "independent.",
     )
-    return Section("How many classes", words, (*by_column(facts), told, Table(head, rows)))
+    return Section("How many classes", words, (*render_by_column(facts), told, Table(head, rows)))
 
 
-def by_column(facts: Numbers) -> list[Block]:
+def render_by_column(facts: Numbers) -> list[Block]:
     """What is forecast of each sensitive column, the worst first, where there are several."""
     if not facts["by_column"]:
         return []
     rows = tuple(
         (
             one["on"],
-            percent(one["risk"], 1),
-            interval_text(one["interval"]),
+            format_percent(one["risk"], 1),
+            format_interval(one["interval"]),
             f"{one['classes_with_few_values']:,} of {facts['classes']:,}",
             one["rule"],
         )
@@ -83,17 +83,17 @@ def by_column(facts: Numbers) -> list[Block]:
 def _interval(estimate: Numbers) -> str:
     """Where one more release drawn alike lies nine times in ten, where enough were drawn."""
     few = estimate["interval"] is None and estimate["name"] == DEFAULT
-    return "too few repeats" if few else interval_text(estimate["interval"])
+    return "too few repeats" if few else format_interval(estimate["interval"])
 
 
 def _where(facts: Numbers) -> Section:
     default = next(one for one in facts["estimates"] if one["name"] == DEFAULT)
-    blocks: list[Block] = [Chart(chances_chart(default["by_probability"]))]
+    blocks: list[Block] = [Chart(chart_chances(default["by_probability"]))]
     if few := facts["classes_with_few_values"]:
         many = f"{few:,} class{' has' if few == 1 else 'es have'}"
         told = f"{many} fewer values than that already: no other release is needed there."
         blocks.append(Callout(told, "warning"))
-    if listed := facts["exposed"][:LISTED]:
+    if listed := facts["exposed"][:MAX_CLASSES]:
         blocks.append(_classes(listed))
     words = (
         "To lower the chance, make classes larger or their values more varied: publish with the "
@@ -110,7 +110,7 @@ def _classes(listed: Sequence[Numbers]) -> Table:
             one["row"],
             one["rows"],
             one["values"],
-            percent(one["probability"], 1),
+            format_percent(one["probability"], 1),
             *(_label(one["labels"][name]) for name in names),
         )
         for one in listed
@@ -175,7 +175,7 @@ def _rests_on(facts: Numbers) -> Section:
     return Section("What the numbers rest on", tuple(one for one in words if one))
 
 
-def validation_page(facts: Numbers) -> Page:
+def render_validation(facts: Numbers) -> Page:
     """A whole validation as a page."""
     asked, trials = facts["settings"], facts["trials"]
     real = [one["real"] for one in trials]
@@ -183,7 +183,8 @@ def validation_page(facts: Numbers) -> Page:
         "How true forecasts come",
         (_came_true(facts), _chances(facts), _tried(facts)),
         lead=f"In {len(trials):,} trials on samples of {asked['size']:,} people "
-        f"{percent(min(real), 1)} to {percent(max(real), 1)} of the classes came to be exposed.",
+        f"{format_percent(min(real), 1)} to {format_percent(max(real), 1)} of the classes came to "
+        "be exposed.",
         foot="Made by `shoal forecast --validate`. For the publisher: nothing was published.",
         data={**facts, "public": False},
     )
@@ -204,7 +205,7 @@ def _came_true(facts: Numbers) -> Section:
         "both publish by Mondrian with the same k.",
     )
     note = "Both scales grow by square roots, so that small shares can be told apart."
-    chart = Chart(came_true_chart(facts["trials"], facts["scores"]), note)
+    chart = Chart(chart_estimated_and_true(facts["trials"], facts["scores"]), note)
     blocks = (*_tried_columns(facts), chart, _scores(facts["scores"]))
     return Section("Estimated and real", words, blocks)
 
@@ -216,7 +217,10 @@ def _tried_columns(facts: Numbers) -> list[Block]:
     rows = tuple(
         (
             one["on"],
-            *(percent(end([trial["real"] for trial in one["trials"]]), 1) for end in (min, max)),
+            *(
+                format_percent(end([trial["real"] for trial in one["trials"]]), 1)
+                for end in (min, max)
+            ),
             *(f"{100 * one['scores'][name]['mae']:.2f}" for name in facts["scores"]),
         )
         for one in facts["by_column"]
@@ -238,7 +242,7 @@ def _scores(scores: Mapping[str, Numbers]) -> Table:
             f"{100 * one['bias']:.2f}".replace("-", "−"),
             "–" if one["correlation"] is None else f"{one['correlation']:.3f}",
             f"{one['brier']:.4f}",
-            "–" if one["covered"] is None else percent(one["covered"], 1),
+            "–" if one["covered"] is None else format_percent(one["covered"], 1),
         )
         for name, one in scores.items()
     )
@@ -253,7 +257,7 @@ def _chances(facts: Numbers) -> Section:
         "line too much risk was told, above it too little.",
     )
     return Section(
-        "Chances and what came of them", words, (Chart(reliability_chart(facts["scores"])),)
+        "Chances and what came of them", words, (Chart(chart_reliability(facts["scores"])),)
     )
 
 

@@ -10,14 +10,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from shoal.reports.charts.frontier import WORDS, chance, frontier_chart, risk_told, short_rules
+from shoal.reports.charts.frontier import (
+    WORDS,
+    chart_frontier,
+    format_chance,
+    format_risk,
+    shorten_rules,
+)
 from shoal.reports.document import Block, Callout, Chart, Code, Page, Section, Table
-from shoal.reports.format import percent
+from shoal.reports.format import format_percent
 
 Point = Mapping[str, Any]
 
 
-def frontier_page(
+def render_frontier(
     facts: Mapping[str, Any],
     drawn: Mapping[str, Sequence[Point]],
     not_made: Sequence[tuple[str, str, str]],
@@ -62,7 +68,7 @@ def _front(
     risk = str(facts["risk"])
     blocks = (
         *warnings,
-        Chart(frontier_chart(drawn, risk), _note(risk)),
+        Chart(chart_frontier(drawn, risk), _note(risk)),
         Table(*_rows(best), caption="On the frontier, by loss"),
         *_choice(facts),
     )
@@ -89,7 +95,7 @@ def _choice(facts: Mapping[str, Any]) -> tuple[Block, ...]:
 
 def _stands_for(points: Sequence[Point]) -> tuple[str, ...]:
     """What the short names of rules leave out, if they do."""
-    rule, name = str(points[-1]["rule"]), short_rules([str(one["rule"]) for one in points])[-1]
+    rule, name = str(points[-1]["rule"]), shorten_rules([str(one["rule"]) for one in points])[-1]
     told = f"Rules are named by what not all of them ask: `{name}` is `{rule}`."
     return () if rule == name else (told,)
 
@@ -110,7 +116,7 @@ def _other(drawn: Mapping[str, Sequence[Point]], risk: str) -> tuple[Section, ..
     if not points or any(one[f"risk_{other}"] is None for one in points):
         return ()
     words = f"The same releases by the {WORDS[other]}, with a frontier of its own."
-    chart_ = Chart(frontier_chart(points, other), _note(other))
+    chart_ = Chart(chart_frontier(points, other), _note(other))
     return (Section(f"By {other}", (words,), (chart_,)),)
 
 
@@ -144,15 +150,15 @@ def _rows(
     """Headings and rows; ``full``: with what only some need."""
     held = any(one["held_back"] for one in points)
     value = any(one["risk_value"] is not None for one in points)
-    names = short_rules([str(one["rule"]) for one in points])
+    names = shorten_rules([str(one["rule"]) for one in points])
     columns = {
         "Method": [one["method"] for one in points],
         "Rule": names,
-        "Identity": [_unbroken(risk_told(one, "identity")) for one in points],
-        "Class known": [_unbroken(chance(one["known_identity"])) for one in points]
+        "Identity": [_unbroken(format_risk(one, "identity")) for one in points],
+        "Class known": [_unbroken(format_chance(one["known_identity"])) for one in points]
         if full
         else None,
-        "Value": [risk_told(one, "value") for one in points] if value and full else None,
+        "Value": [format_risk(one, "value") for one in points] if value and full else None,
         "Value (guessing)": [_beside(one) for one in points] if value and not full else None,
         "Of column": [one.get("column") for one in points]
         if any(one.get("column") for one in points)
@@ -172,4 +178,4 @@ def _unbroken(text: str) -> str:
 
 def _beside(one: Point) -> str:
     """The risk of value, and what guessing gives."""
-    return f"{risk_told(one, 'value')} ({percent(one['base'], 1)})"
+    return f"{format_risk(one, 'value')} ({format_percent(one['base'], 1)})"

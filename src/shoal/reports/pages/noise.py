@@ -16,12 +16,22 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from shoal.reports.charts.belief import beliefs as beliefs_chart
-from shoal.reports.document import Block, Callout, Chart, Fact, Facts, Fields, Section, Table, Text
-from shoal.reports.format import number, percent, spoken
+from shoal.reports.charts.belief import chart_beliefs as beliefs_chart
+from shoal.reports.document import (
+    Block,
+    Callout,
+    Chart,
+    Fact,
+    Fields,
+    KeyFacts,
+    Section,
+    Table,
+    Text,
+)
+from shoal.reports.format import format_percent, format_value, speak_share
 
 HEADING = "Differential privacy"
-Told = Mapping[str, Any]
+JsonObject = Mapping[str, Any]
 _INTRO = (
     "Chance decides a part of what is published, so that it hardly depends on any one person; how "
     "little, ε says. That holds whatever else somebody knows, or will come to know."
@@ -52,11 +62,11 @@ _ABOUT = {
 }
 _APART = ("not_protected", "steps")
 """What is told by itself, or with the noise's size."""
-SHOWN = 40
+MAX_ROWS = 40
 """The most values that are told; the JSON has all."""
 
 
-def promised(told: Told) -> Section:
+def render_promise(told: JsonObject) -> Section:
     """The whole section, of what `shoal.reports.noise.promise` says."""
     privacy = told["privacy"]
     return Section(
@@ -65,7 +75,7 @@ def promised(told: Told) -> Section:
         (
             *_seeded(told["releasable"]),
             Text("What is promised", (_promise(privacy, told["words"]),)),
-            Fields(tuple(label(privacy, told["words"]))),
+            Fields(tuple(list_promise_facts(privacy, told["words"]))),
             *_meant(told),
             *_estimated(told.get("estimates", ())),
             *_open(privacy.get("not_protected", ())),
@@ -73,7 +83,7 @@ def promised(told: Told) -> Section:
     )
 
 
-def warned(told: Told | None) -> list[Block]:
+def render_promise_warnings(told: JsonObject | None) -> list[Block]:
     """What must not be missed: that nothing is promised, or next to nothing."""
     if told is None:
         return []
@@ -98,9 +108,9 @@ def _seeded(releasable: bool) -> list[Block]:
     return [Callout(why, "danger", "Not to be released")]
 
 
-def _promise(privacy: Told, words: Told) -> str:
+def _promise(privacy: JsonObject, words: JsonObject) -> str:
     """The definition with this release's numbers."""
-    factor = number(math.exp(min(float(Fraction(privacy["epsilon"])), 700)))
+    factor = format_value(math.exp(min(float(Fraction(privacy["epsilon"])), 700)))
     slack = Fraction(privacy["delta"])
     but = f", but for an added chance of {words['delta']} (δ)" if slack else ""
     return (
@@ -113,7 +123,7 @@ def _tables(neighbours: str) -> str:
     return neighbours if neighbours.startswith("tables") else f"neighbouring tables ({neighbours})"
 
 
-def label(privacy: Told, words: Told) -> list[Fact]:
+def list_promise_facts(privacy: JsonObject, words: JsonObject) -> list[Fact]:
     """What is promised, line by line; ``words`` are its exact numbers, as they are read."""
     more = [key for key in privacy if key not in LABEL and key not in _APART]
     names = {**LABEL, **{key: key.replace("_", " ").capitalize() for key in more}}
@@ -134,13 +144,13 @@ def _line(key: str, value: Any) -> str:
 
 
 def _chances(chance: float) -> str:
-    return percent(chance, 1) if chance > 0.995 else f"{100 * chance:.1f}%"
+    return format_percent(chance, 1) if chance > 0.995 else f"{100 * chance:.1f}%"
 
 
 # What it means
 
 
-def _meant(told: Told) -> list[Block]:
+def _meant(told: JsonObject) -> list[Block]:
     meaning = told["meaning"]
     said = (
         "Somebody may know everything about everybody else, and have other tables beside this "
@@ -150,7 +160,7 @@ def _meant(told: Told) -> list[Block]:
     )
     return [
         Text("What it means for a person", (said,)),
-        Facts(tuple(_bounds(meaning))),
+        KeyFacts(tuple(_bounds(meaning))),
         *_vacuous(meaning, told["words"]),
         *_weak(meaning),
         *_before_and_after(told),
@@ -161,18 +171,18 @@ def _meant(told: Told) -> list[Block]:
     ]
 
 
-def _else(meaning: Told) -> str:
+def _else(meaning: JsonObject) -> str:
     if meaning["neighbours"] == "change":
         return "had the person other sensitive values."
     return "had the person not been in the table at all."
 
 
-def _bounds(meaning: Told) -> list[Fact]:
+def _bounds(meaning: JsonObject) -> list[Fact]:
     """How far two beliefs can be apart, by the theorem of the paper and by the tightest bound."""
     facts = []
     for key, name in (("tight", meaning["tight"]["name"]), ("paper", "bound of the paper")):
         bound, said = meaning[key], _FORMULAS.get(meaning[key]["name"], "")
-        value = "vacuous" if bound["vacuous"] else f"≤{percent(bound['distance'], 1)}"
+        value = "vacuous" if bound["vacuous"] else f"≤{format_percent(bound['distance'], 1)}"
         value += " (weak)" if bound["weak"] else ""
         often = f", failing by a chance of {_plain(bound['delta'])}" if bound["chance"] == 1 else ""
         facts.append(Fact(name, value, f"{said} = {_plain(bound['epsilon'])}{often}"))
@@ -193,18 +203,18 @@ _FORMULAS = {
 
 def _plain(value: float | str) -> str:
     """A number as JSON has it: beyond all floats it is text."""
-    return value if isinstance(value, str) else number(value)
+    return value if isinstance(value, str) else format_value(value)
 
 
-def _says(bound: Told) -> bool:
+def _says(bound: JsonObject) -> bool:
     return bool(bound["delta"]) and not bound["vacuous"]
 
 
 def _chance(chance: float) -> str:
-    return f"≤{chance:.2g}" if chance < 0.001 else f"≤{percent(chance, 1)}"
+    return f"≤{chance:.2g}" if chance < 0.001 else f"≤{format_percent(chance, 1)}"
 
 
-def _vacuous(meaning: Told, words: Told) -> list[Block]:
+def _vacuous(meaning: JsonObject, words: JsonObject) -> list[Block]:
     """A bound of 1 or more, or one that may always fail, says nothing; the other may still do."""
     if not (meaning["paper"]["vacuous"] or meaning["tight"]["vacuous"]):
         return []
@@ -228,7 +238,7 @@ def _vacuous(meaning: Told, words: Told) -> list[Block]:
     return [Callout(told, "note", "One bound is vacuous")]
 
 
-def _weak(meaning: Told) -> list[Block]:
+def _weak(meaning: JsonObject) -> list[Block]:
     """A bound that fails too often is not to be relied on."""
     if not any(meaning[key]["weak"] for key in ("tight", "paper")):
         return []
@@ -239,7 +249,7 @@ def _weak(meaning: Told) -> list[Block]:
     return [Callout(told, "warning", "A bound is weak")]
 
 
-def _before_and_after(told: Told) -> list[Block]:
+def _before_and_after(told: JsonObject) -> list[Block]:
     """Beliefs about one person, to whom the other rows say nothing about this one."""
     beliefs = sorted(told["beliefs"], key=lambda one: one["about"] == "a value")  # presence first
     failing = any(one["failing"] for one in beliefs)
@@ -257,21 +267,21 @@ def _before_and_after(told: Told) -> list[Block]:
     ]
 
 
-def _belief(one: Told) -> tuple[str, ...]:
-    before, low, high = (percent(one[key], 1) for key in ("before", "at_least", "at_most"))
+def _belief(one: JsonObject) -> tuple[str, ...]:
+    before, low, high = (format_percent(one[key], 1) for key in ("before", "at_least", "at_most"))
     return _about(one), before, low, high, f"{one['failing']:.2g}"
 
 
-def _about(belief: Told) -> str:
+def _about(belief: JsonObject) -> str:
     """What is believed; a value that somebody named is told by its name."""
     return _ABOUT.get(belief["about"], str(belief["about"]))
 
 
-def in_short(told: Told) -> Fact:
+def summarise_promise(told: JsonObject) -> Fact:
     """One belief, for the numbers to see first: of those in the chart the one that moves most."""
     beliefs = told["meaning"]["beliefs"]
     one = max(beliefs, key=lambda belief: belief["at_most"] - belief["before"])
-    most, before = percent(one["at_most"], 1), spoken(percent(one["before"], 1))
+    most, before = format_percent(one["at_most"], 1), speak_share(format_percent(one["before"], 1))
     but = f", but for a chance of {one['failing']:.2g}" if one["failing"] else ""
     return Fact("belief, at most", most, f"{_about(one)}, by their own row; {before} before{but}")
 
@@ -279,7 +289,7 @@ def in_short(told: Told) -> Fact:
 # What can be learnt all the same
 
 
-def _estimated(tables: Sequence[Told]) -> list[Block]:
+def _estimated(tables: Sequence[JsonObject]) -> list[Block]:
     """How many people have each value, by the answers alone."""
     if not tables:
         return []
@@ -294,12 +304,12 @@ def _estimated(tables: Sequence[Told]) -> list[Block]:
     ]
 
 
-def _estimates(one: Told) -> list[tuple[Any, ...]]:
+def _estimates(one: JsonObject) -> list[tuple[Any, ...]]:
     """The estimates for everybody, the commonest value first."""
     columns = (one[key][0] for key in ("answers", "estimated", "error"))  # one group: everybody
-    rows = sorted(zip(one["values"], *columns, strict=True), key=lambda row: -row[2])[:SHOWN]
+    rows = sorted(zip(one["values"], *columns, strict=True), key=lambda row: -row[2])[:MAX_ROWS]
     return [
-        (name or "(empty)", answers, round(estimate), f"±{number(error)}")
+        (name or "(empty)", answers, round(estimate), f"±{format_value(error)}")
         for name, answers, estimate, error in rows
     ]
 

@@ -5,7 +5,7 @@ plain dicts that JSON can hold; what may stand in them is decided by who fills t
 printed as it is given**, so whatever stands for few people must be a text already ("fewer than
 10"). No provider is named on the certificate unless it signs it.
 
-``certificate`` reads (those in brackets may be left out):
+``write_certificate`` reads (those in brackets may be left out):
 
 ===================  ==========================================================================
 ``date``             the day, as text
@@ -32,7 +32,7 @@ printed as it is given**, so whatever stands for few people must be a text alrea
 ``signers`` [list]   who signs: a line for each; without it, as many lines as there are providers
 ===================  ==========================================================================
 
-``provider_page`` reads ``provider`` (its name), ``date``, ``rows`` (its own, published),
+``write_provider_page`` reads ``provider`` (its name), ``date``, ``rows`` (its own, published),
 ``held_back`` [its own that are not, a number], ``m``, ``k`` (counts below it are given as text),
 ``rule``, ``inside``, ``beside``, ``unjudged``, ``agreement``, ``release_sha256``, ``trust``, and
 ``lines``, each a dict of ``members`` (of a coalition of others), ``few`` (its rows that they could
@@ -51,13 +51,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from shoal.reports.charts.collusion import scenarios
-from shoal.reports.document import Block, Callout, Fact, Facts, Fields, Page, Section, Table, Text
+from shoal.reports.charts.collusion import tabulate_attackers
+from shoal.reports.document import (
+    Block,
+    Callout,
+    Fact,
+    Fields,
+    KeyFacts,
+    Page,
+    Section,
+    Table,
+    Text,
+)
 
-Told = Mapping[str, Any]
+JsonObject = Mapping[str, Any]
 
 
-def certificate(facts: Told) -> str:
+def write_certificate(facts: JsonObject) -> str:
     """What the partners sign: one release, one m, and whom it rests on."""
     page = Page(
         "Joint certificate",
@@ -69,7 +79,7 @@ def certificate(facts: Told) -> str:
     return page.html()
 
 
-def _lead(facts: Told) -> str:
+def _lead(facts: JsonObject) -> str:
     who = (
         "none of them can break that by taking its"
         if int(facts["m"]) == 1
@@ -79,10 +89,10 @@ def _lead(facts: Told) -> str:
     return f"{facts['providers']:,} providers publish one table. {met} {who} own rows away."
 
 
-def left_open(facts: Told) -> list[str]:
+def list_open_risks(facts: JsonObject) -> list[str]:
     """What is not promised: by the rule that was agreed on, or with a second release.
 
-    >>> left_open({"unjudged": ["job"], "beside": []})
+    >>> list_open_risks({"unjudged": ["job"], "beside": []})
     ['No requirement is about job: a class may share one value.']
     """
     found, beside = [], ", ".join(facts["beside"])
@@ -94,7 +104,7 @@ def left_open(facts: Told) -> list[str]:
     return found + _before(facts)
 
 
-def _before(facts: Told) -> list[str]:
+def _before(facts: JsonObject) -> list[str]:
     """That this is not the only release of the pool."""
     number = int(facts.get("earlier", 0))
     if not number:
@@ -104,17 +114,17 @@ def _before(facts: Told) -> list[str]:
     return [f"{came}: whoever has {which} tables can compare them."]
 
 
-def of_one(number: int, classes: int) -> list[str]:
+def warn_of_single_provider(number: int, classes: int) -> list[str]:
     """For the third party, that some classes are of one provider; nothing where none is.
 
-    >>> of_one(3, 495)
+    >>> warn_of_single_provider(3, 495)
     ['Classes of one provider: 3 of 495; whoever guesses which knows whose people they are.']
     """
     guessed = "whoever guesses which knows whose people they are."
     return [f"Classes of one provider: {number:,} of {classes:,}; {guessed}"] if number else []
 
 
-def _promised(facts: Told) -> Section:
+def _promised(facts: JsonObject) -> Section:
     numbers = (
         Fact("providers", facts["providers"], "provided rows"),
         Fact("m", facts["m"], "may work together, and the rule inside still holds"),
@@ -128,31 +138,31 @@ def _promised(facts: Told) -> Section:
         Fact("Loss of detail", facts["loss"], "(0: every value is as it was; 1: nothing is left)"),
         Fact("Date", str(facts["date"])),
     )
-    return Section("What is promised", (), (Facts(numbers), Fields(details), *_warning(facts)))
+    return Section("What is promised", (), (KeyFacts(numbers), Fields(details), *_warning(facts)))
 
 
-def _held_back(facts: Told) -> list[Fact]:
+def _held_back(facts: JsonObject) -> list[Fact]:
     if "held_back" not in facts:
         return []
     return [Fact("Rows held back", facts["held_back"], "(handed in, and not in the table)")]
 
 
-def _warning(facts: Told) -> list[Block]:
-    found = " ".join(left_open(facts))
+def _warning(facts: JsonObject) -> list[Block]:
+    found = " ".join(list_open_risks(facts))
     return [Callout(found, "warning", "Not promised")] if found else []
 
 
-def _together(facts: Told) -> Section:
+def _together(facts: JsonObject) -> Section:
     m, inside = int(facts["m"]), str(facts["inside"])
     whole = " & ".join((inside, *facts["beside"]))
-    blocks: list[Block] = [scenarios(whole, [(m, inside)])]
+    blocks: list[Block] = [tabulate_attackers(whole, [(m, inside)])]
     worst = [(m, facts["worst"]), (m + 1, facts.get("beyond"))]
     told = [Fact(_by_the_worst(size), _worst(one)) for size, one in worst if one]
     members = _members(int(facts["withstood"]))
     withstood = Fact("Every class survives", f"{members}, by `{inside}`")
     blocks.append(Fields((withstood, *told)))
     if facts["apart"]:
-        blocks.append(Callout(APART, "warning", "Apart"))
+        blocks.append(Callout(SINGLE_PROVIDER_CLASSES, "warning", "Apart"))
     intro = (
         "Each provider knows its own rows. Those who pool what they know can take their rows away "
         "from every class, and what is left is about the patients of others alone."
@@ -160,7 +170,7 @@ def _together(facts: Told) -> Section:
     return Section("Who could work together", (intro,), tuple(blocks))
 
 
-APART = (
+SINGLE_PROVIDER_CLASSES = (
     "Every class is of one provider. m-privacy is met by keeping the providers apart: nobody's "
     "people stand among another's, and each provider knows which classes are its own."
 )
@@ -174,7 +184,7 @@ def _by_the_worst(members: int) -> str:
     return "Left by the worst provider" if members == 1 else f"Left by the worst {members:,}"
 
 
-def _worst(worst: Told) -> str:
+def _worst(worst: JsonObject) -> str:
     return f"fewest rows of others in a class: {worst['rows']}"
 
 
@@ -182,11 +192,11 @@ def _rows(number: int) -> str:
     return f"{number:,} row{'' if number == 1 else 's'}"
 
 
-def _trusted(facts: Told) -> Section:
+def _trusted(facts: JsonObject) -> Section:
     return Section("Whom this rests on", tuple(str(one) for one in facts.get("trust", ())))
 
 
-def _hashes(facts: Told) -> list[Fact]:
+def _hashes(facts: JsonObject) -> list[Fact]:
     words = {
         "agreement": "SHA-256 of the agreement",
         "release_sha256": "SHA-256 of the table",
@@ -195,7 +205,7 @@ def _hashes(facts: Told) -> list[Fact]:
     return [Fact(told, f"`{facts[key]}`") for key, told in words.items() if facts.get(key)]
 
 
-def _signed(facts: Told) -> Section:
+def _signed(facts: JsonObject) -> Section:
     unnamed = [f"Provider {number:,}" for number in range(1, int(facts["providers"]) + 1)]
     names = [str(one) for one in facts.get("signers") or unnamed]
     lines = tuple(Fact(name, "") for name in (*names, "Trusted third party", "Place and date"))
@@ -209,7 +219,7 @@ def _signed(facts: Told) -> Section:
 # A provider's own page
 
 
-def provider_page(facts: Told) -> str:
+def write_provider_page(facts: JsonObject) -> str:
     """What the others could learn about one provider's patients, for its eyes only."""
     m, name, rows = int(facts["m"]), str(facts["provider"]), int(facts["rows"])
     lead = (
@@ -228,7 +238,7 @@ def provider_page(facts: Told) -> str:
     return page.html()
 
 
-def _absent(facts: Told) -> Section:
+def _absent(facts: JsonObject) -> Section:
     """For one of whom nothing is published: nothing is promised either."""
     told = (
         f"{_rows(int(facts.get('held_back', 0)))} of yours could be placed in no class that "
@@ -239,11 +249,15 @@ def _absent(facts: Told) -> Section:
     return Section("In short", (), (Callout(said, "warning", "Held back"),))
 
 
-def _learnt(facts: Told) -> Section:
+def _learnt(facts: JsonObject) -> Section:
     m, k = int(facts["m"]), facts["k"]
     numbers = (
         Fact("your rows", facts["rows"], "in the published table"),
-        *([Fact("held back", facts["held_back"], HELD_BACK)] if facts.get("held_back") else []),
+        *(
+            [Fact("held back", facts["held_back"], SUPPRESSED_NOTE)]
+            if facts.get("held_back")
+            else []
+        ),
         Fact("m", m, "others may work together, as agreed"),
         Fact("k", k, "people at least; smaller numbers are not told"),
     )
@@ -253,14 +267,14 @@ def _learnt(facts: Told) -> Section:
         "share one sensitive value, which the others then know for certain. The rule agreed on is "
         f"`{facts['inside']}`; what it does not limit is counted here all the same."
     )
-    blocks = (Facts(numbers), _lines(facts), _verdict(facts), *_alone(facts))
+    blocks = (KeyFacts(numbers), _lines(facts), _verdict(facts), *_alone(facts))
     return Section("In short", (intro,), blocks)
 
 
-HELD_BACK = "of your rows: in no class, and not in the table"
+SUPPRESSED_NOTE = "of your rows: in no class, and not in the table"
 
 
-def _alone(facts: Told) -> list[Block]:
+def _alone(facts: JsonObject) -> list[Block]:
     """That some of its rows stand among no others'."""
     if "alone" not in facts:
         return []
@@ -273,7 +287,7 @@ def _alone(facts: Told) -> list[Block]:
     return [Callout(told, "note", "Apart")]
 
 
-def _lines(facts: Told) -> Table:
+def _lines(facts: JsonObject) -> Table:
     """What so many others could do, with a mark on what is more than was agreed."""
     lines, m = facts["lines"], int(facts["m"])
     valued = any("values" in line for line in lines)
@@ -294,7 +308,7 @@ def _lines(facts: Told) -> Table:
     )
 
 
-def _verdict(facts: Told) -> Callout:
+def _verdict(facts: JsonObject) -> Callout:
     """Kept, where that rules out all that is counted; else a warning of what it leaves open."""
     m = int(facts["m"])
     others = "one other" if m == 1 else f"{m:,} others"
@@ -302,14 +316,16 @@ def _verdict(facts: Told) -> Callout:
     kept = f"Against up to {others} `{facts['inside']}` holds for all your {which}."
     agreed = [line for line in facts["lines"] if int(line["members"]) <= m]
     limited = all(line["few"] == 0 and line.get("values", 0) == 0 for line in agreed)
-    more = ([] if limited else ["That does not rule out what is counted above."]) + left_open(facts)
+    more = ([] if limited else ["That does not rule out what is counted above."]) + list_open_risks(
+        facts
+    )
     if not more:
         return Callout(f"{kept} Against more nothing is promised.", "good", "Kept")
     told = (kept, *more, "Decide whether that is enough before you consent.")
     return Callout(" ".join(told), "warning", "Not all is promised")
 
 
-def _checked(facts: Told) -> Section:
+def _checked(facts: JsonObject) -> Section:
     signed = (Fact("Seen by", ""), Fact("Date", ""))
     return Section(
         "For your files",

@@ -10,18 +10,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from shoal.reports.charts.side_by_side import side_by_side_chart
+from shoal.reports.charts.side_by_side import chart_side_by_side
 from shoal.reports.document import Block, Callout, Chart, Page, Section, Table
 from shoal.reports.pages.side_by_side_wording import (
-    beside,
-    loss_told,
-    one_of,
-    points,
-    rule_names,
-    share_told,
+    describe_noise_at_equal_loss,
+    format_exact_share,
+    format_loss,
+    format_points,
+    join_rules,
+    shorten_rule_names,
 )
 
-Told = Mapping[str, Any]
+JsonObject = Mapping[str, Any]
 
 CONCLUSION = (
     "Ganta, Kasiviswanathan and Smith (2008) conclude that releases which are each safe by their "
@@ -41,14 +41,14 @@ SCHOOLS = (
 )
 
 
-def side_by_side_page(facts: Told) -> Page:
+def render_side_by_side(facts: JsonObject) -> Page:
     """The whole comparison as a page."""
     one, other = facts["rows"]
     return Page(
         "Both schools, side by side",
         (
-            Section("Loss and exposure", _words(facts), shown(facts)),
-            Section("Every guarantee", (), tables(facts)),
+            Section("Loss and exposure", _words(facts), render_comparison(facts)),
+            Section("Every guarantee", (), tabulate_outcomes(facts)),
             _rests_on(facts),
         ),
         lead=f"Two tables of {one:,} and {other:,} rows, {facts['people']:,} people in both, are "
@@ -59,23 +59,24 @@ def side_by_side_page(facts: Told) -> Page:
     )
 
 
-def shown(facts: Told) -> tuple[Block, ...]:
+def render_comparison(facts: JsonObject) -> tuple[Block, ...]:
     """The chart, how to read it, and whether the paper's conclusion holds."""
-    return *_by_column(facts), Chart(side_by_side_chart(facts), SCHOOLS), verdict(facts)
+    return *_by_column(facts), Chart(chart_side_by_side(facts), SCHOOLS), judge_conclusion(facts)
 
 
-def _by_column(facts: Told) -> list[Block]:
+def _by_column(facts: JsonObject) -> list[Block]:
     """What being in both tables adds by each sensitive column, where there are several."""
     each = facts.get("by_column") or []
     rows = tuple(
-        (one["column"], f"{100 * one['added']:.1f} points", share_told(one["base"])) for one in each
+        (one["column"], f"{100 * one['added']:.1f} points", format_exact_share(one["base"]))
+        for one in each
     )
     head = ("sensitive column", "being in both adds, by classes", "most common value")
     told = f"Each sensitive column; drawn below: {facts['column']}"
     return [Table(head, rows, told)] if rows else []
 
 
-def verdict(facts: Told) -> Callout:
+def judge_conclusion(facts: JsonObject) -> Callout:
     """The paper's conclusion, put to a test that may fail."""
     if not facts["compared"]:
         return Callout(f"{CONCLUSION} One of the schools made no release here.", "note")
@@ -90,27 +91,28 @@ def verdict(facts: Told) -> Callout:
     return Callout(told, "note", "The paper's conclusion does not hold here")
 
 
-def _judged(facts: Told) -> str:
+def _judged(facts: JsonObject) -> str:
     """Of the rule that adds most in full, of the others which add more than noise."""
     seeds, names = facts["seeds"], _rules(facts)
-    by_rule: dict[str, list[Told]] = {}
+    by_rule: dict[str, list[JsonObject]] = {}
     for one in facts["compared"]:
         by_rule.setdefault(str(one["rule"]), []).append(one)
     (first, own), *others = by_rule.items()
     told = (
-        f"`{first}` (loss {own[0]['losses'][0]:.3f}) adds {points(own[0]['added'][0], seeds)} "
-        f"points; at about that loss {beside(own, seeds)}."
+        f"`{first}` (loss {own[0]['losses'][0]:.3f}) adds "
+        f"{format_points(own[0]['added'][0], seeds)} "
+        f"points; at about that loss {describe_noise_at_equal_loss(own, seeds)}."
     )
     worse = [names[rule] for rule, some in others if all(one["worse"] for one in some)]
     alike = [names[rule] for rule, _ in others if names[rule] not in worse]
     if worse:
-        told += f" More than every form at its nearest loss adds also {one_of(worse)}."
+        told += f" More than every form at its nearest loss adds also {join_rules(worse)}."
     if alike:
-        told += f" It fails, in a seed or for a form, with {one_of(alike)}."
+        told += f" It fails, in a seed or for a form, with {join_rules(alike)}."
     return told
 
 
-def _settled(facts: Told) -> str:
+def _settled(facts: JsonObject) -> str:
     """Which rules settle somebody for certain; that noise settles nobody is no finding."""
     names = _rules(facts)
     shares = {
@@ -118,24 +120,26 @@ def _settled(facts: Told) -> str:
         for one in _made(facts)
         if not one["epsilon"]
     }
-    some = [f"{share_told(share)} by `{rule}`" for rule, share in shares.items() if share > 0]
+    some = [
+        f"{format_exact_share(share)} by `{rule}`" for rule, share in shares.items() if share > 0
+    ]
     none = [rule for rule, share in shares.items() if share == 0]
-    told = [*some, *([f"nobody by {one_of(none)}"] if none else [])]
+    told = [*some, *([f"nobody by {join_rules(none)}"] if none else [])]
     return (
         f"Of the people in both, the value of so many is settled for certain, and rightly: "
         f"{', '.join(told)}. Noise settles nobody's by construction: it excludes no value."
     )
 
 
-def _rules(facts: Told) -> dict[str, str]:
-    return rule_names([str(one["name"]) for one in _made(facts) if not one["epsilon"]])
+def _rules(facts: JsonObject) -> dict[str, str]:
+    return shorten_rule_names([str(one["name"]) for one in _made(facts) if not one["epsilon"]])
 
 
-def _made(facts: Told) -> list[Told]:
+def _made(facts: JsonObject) -> list[JsonObject]:
     return [one for one in facts["outcomes"] if one["loss"] is not None]
 
 
-def _words(facts: Told) -> tuple[str, ...]:
+def _words(facts: JsonObject) -> tuple[str, ...]:
     return (
         "The adversary knows everybody's quasi-identifiers and how common each "
         f"{facts['column']} is, and joins what both releases say of a person. A point far above "
@@ -144,7 +148,7 @@ def _words(facts: Told) -> tuple[str, ...]:
     )
 
 
-def tables(facts: Told) -> tuple[Block, ...]:
+def tabulate_outcomes(facts: JsonObject) -> tuple[Block, ...]:
     """Every guarantee with its figures, both schools at about equal loss, and what was not made."""
     made, names, seeds = _made(facts), _rules(facts), facts["seeds"]
     blocks: list[Block] = []
@@ -163,33 +167,33 @@ _RIGHT = ("Loss", "Without noise", "Right", "Control", "Added", "At most")
 _KNOWN = {"Settled": "settled", "Sure": "sure", "Control, sure": "control_sure"}
 
 
-def _name(one: Told, names: Mapping[str, str]) -> str:
+def _name(one: JsonObject, names: Mapping[str, str]) -> str:
     return names.get(str(one["name"]), str(one["name"]))
 
 
-def _right(one: Told, seeds: int) -> tuple[str, ...]:
+def _right(one: JsonObject, seeds: int) -> tuple[str, ...]:
     return (
-        loss_told(one["loss"]),
-        "–" if one["noiseless"] is None else loss_told(one["noiseless"]),
+        format_loss(one["loss"]),
+        "–" if one["noiseless"] is None else format_loss(one["noiseless"]),
         *_shares(one, {"Right": "right", "Control": "control"}),
-        points(one["added"], seeds),
-        "–" if one["bound"] is None else share_told(one["bound"]),
+        format_points(one["added"], seeds),
+        "–" if one["bound"] is None else format_exact_share(one["bound"]),
     )
 
 
-def _shares(one: Told, shares: Mapping[str, str]) -> tuple[str, ...]:
-    return tuple(share_told(one[share]["mean"]) for share in shares.values())
+def _shares(one: JsonObject, shares: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(format_exact_share(one[share]["mean"]) for share in shares.values())
 
 
-def _equal(facts: Told, names: Mapping[str, str]) -> list[Block]:
+def _equal(facts: JsonObject, names: Mapping[str, str]) -> list[Block]:
     """Each rule beside each form of noise."""
     rows = tuple(
         (
             names[str(one["rule"])],
             f"{one['losses'][0]:.3f}",
             str(one["noise"]),
-            loss_told({"mean": one["losses"][1]}),
-            points(one["more"], facts["seeds"]),
+            format_loss({"mean": one["losses"][1]}),
+            format_points(one["more"], facts["seeds"]),
         )
         for one in facts["compared"]
     )
@@ -208,7 +212,7 @@ def _spread(seeds: int) -> str:
     )
 
 
-def _not_made(outcomes: Sequence[Told]) -> tuple[tuple[str, str], ...]:
+def _not_made(outcomes: Sequence[JsonObject]) -> tuple[tuple[str, str], ...]:
     """Each reason once, with those that have it."""
     reasons: dict[str, list[str]] = {}
     for one in outcomes:
@@ -217,7 +221,7 @@ def _not_made(outcomes: Sequence[Told]) -> tuple[tuple[str, str], ...]:
     return tuple(("; ".join(names), reason) for reason, names in reasons.items())
 
 
-def _rests_on(facts: Told) -> Section:
+def _rests_on(facts: JsonObject) -> Section:
     words = (
         "Right: the share of people in both releases whose likeliest value is theirs. Control: "
         f"the same of {facts['control']:,} people who are in neither; what they lose they lose "

@@ -6,77 +6,81 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from shoal.reports.format import percent
+from shoal.reports.format import format_percent
 
-Told = Mapping[str, Any]
+JsonObject = Mapping[str, Any]
 CAP = 1 - 1e-9
 """From this loss on it is cut off at 1: what was worse than nothing is told as 1."""
 
 
-def share_told(share: float) -> str:
+def format_exact_share(share: float) -> str:
     """A share with one digit, which says nobody and everybody only where it is so.
 
-    >>> share_told(0.1234), share_told(0), share_told(0.9999)
+    >>> format_exact_share(0.1234), format_exact_share(0), format_exact_share(0.9999)
     ('12.3%', '0%', '>99.9%')
     """
-    return percent(share, 1) if share < 0.0995 or share > 0.995 else f"{share:.1%}"
+    return format_percent(share, 1) if share < 0.0995 or share > 0.995 else f"{share:.1%}"
 
 
-def loss_told(loss: Told) -> str:
+def format_loss(loss: JsonObject) -> str:
     """A loss; at 1 it may be more.
 
-    >>> loss_told({"mean": 0.25}), loss_told({"mean": 1.0})
+    >>> format_loss({"mean": 0.25}), format_loss({"mean": 1.0})
     ('0.250', '≥ 1')
     """
     return "≥ 1" if loss["mean"] >= CAP else f"{loss['mean']:.3f}"
 
 
-def points(added: Told, seeds: int) -> str:
+def format_points(added: JsonObject, seeds: int) -> str:
     """A difference of shares in points, give or take half of the way from least to most.
 
-    >>> points({"mean": 0.123, "low": 0.1, "high": 0.14}, 3), points({"mean": -0.01}, 1)
-    ('12.3 ± 2.0', '−1.0')
+    >>> format_points({"mean": 0.123, "low": 0.1, "high": 0.14}, seeds=3)
+    '12.3 ± 2.0'
+    >>> format_points({"mean": -0.01}, seeds=1)
+    '−1.0'
     """
     mean = f"{100 * added['mean']:.1f}".replace("-", "−")
     return f"{mean} ± {50 * (added['high'] - added['low']):.1f}" if seeds > 1 else mean
 
 
-def each(epsilon: str) -> str:
+def format_epsilon_each(epsilon: str) -> str:
     """The ε of each of the two releases.
 
-    >>> each("1/2")
+    >>> format_epsilon_each("1/2")
     'ε = 0.5 each'
     """
     return f"ε = {float(Fraction(epsilon)):.6g} each"
 
 
-def headline(facts: Told) -> str:
+def summarise_comparison(facts: JsonObject) -> str:
     """What the chart shows, in a sentence: the rule that adds most, and noise at about its loss."""
     found = facts["compared"]
     if not found:
         return f"{facts['column']} guessed right from two overlapping releases, and what they lose"
     first, seeds = found[0], facts["seeds"]
+    same_rule = [one for one in found if one["rule"] == first["rule"]]
     return (
         f"{first['rule']}, loss {first['losses'][0]:.3f}: being in both tables adds "
-        f"{points(first['added'][0], seeds)} points to {facts['column']} guessed right; at about "
-        f"that loss {beside([one for one in found if one['rule'] == first['rule']], seeds)}"
+        f"{format_points(first['added'][0], seeds)} points to {facts['column']} guessed right; at "
+        f"about that loss {describe_noise_at_equal_loss(same_rule, seeds)}"
     )
 
 
-def beside(found: Sequence[Told], seeds: int) -> str:
+def describe_noise_at_equal_loss(found: Sequence[JsonObject], seeds: int) -> str:
     """What each form of noise adds, with its loss."""
     told = [
-        f"{one['form']} at {each(one['epsilon'])} (loss {loss_told({'mean': one['losses'][1]})}) "
-        f"{points(one['added'][1], seeds)}"
+        f"{one['form']} at {format_epsilon_each(one['epsilon'])} "
+        f"(loss {format_loss({'mean': one['losses'][1]})}) "
+        f"{format_points(one['added'][1], seeds)}"
         for one in found
     ]
     return ", ".join(told)
 
 
-def rule_names(rules: Sequence[str]) -> dict[str, str]:
+def shorten_rule_names(rules: Sequence[str]) -> dict[str, str]:
     """Rules by what not all of them ask.
 
-    >>> list(rule_names(["k-anonymity k=5", "k-anonymity k=5 & alpha-k k=5"]).values())
+    >>> list(shorten_rule_names(["k-anonymity k=5", "k-anonymity k=5 & alpha-k k=5"]).values())
     ['k-anonymity k=5', '+ alpha-k k=5']
     """
     parts = {rule: rule.split(" & ") for rule in rules}
@@ -88,7 +92,7 @@ def rule_names(rules: Sequence[str]) -> dict[str, str]:
     }
 
 
-def one_of(rules: Sequence[str]) -> str:
+def join_rules(rules: Sequence[str]) -> str:
     """Names in a sentence, each as it is typed."""
     told = [f"`{rule}`" for rule in rules]
     return " and ".join([", ".join(told[:-1]), told[-1]] if len(told) > 1 else told)

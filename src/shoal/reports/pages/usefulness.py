@@ -11,21 +11,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from shoal.reports.charts.noise import error_chart
-from shoal.reports.document import Block, Chart, Fact, Facts, Section, Table, Text
-from shoal.reports.format import number, percent
+from shoal.reports.charts.noise import chart_error
+from shoal.reports.document import Block, Chart, Fact, KeyFacts, Section, Table, Text
+from shoal.reports.format import format_percent, format_value
 
 HEADING = "Usefulness"
-SHOWN = 40
+MAX_ROWS = 40
 """The most rows of a table; the JSON has all."""
-Told = Mapping[str, Any]
+JsonObject = Mapping[str, Any]
 _INTRO = (
     "Noise is the price. It is of the same size on every count, however many people stand behind "
     "it: large counts hardly feel it, and small ones drown."
 )
 
 
-def usefulness(useful: Told, errors: Told | None = None) -> Section:
+def render_usefulness(useful: JsonObject, errors: JsonObject | None = None) -> Section:
     """The whole section."""
     return Section(
         HEADING,
@@ -39,29 +39,33 @@ def usefulness(useful: Told, errors: Told | None = None) -> Section:
     )
 
 
-def _noise(useful: Told) -> list[Block]:
+def _noise(useful: JsonObject) -> list[Block]:
     rows = tuple(
-        (one["what"], one["mechanism"], one["times"], number(one["scale"]), _deviation(one))
+        (one["what"], one["mechanism"], one["times"], format_value(one["scale"]), _deviation(one))
         for one in useful["steps"]
     )
     head = ("what was looked at", "mechanism", "times", "scale", "standard deviation")
     deviation = useful["deviation"]
-    told = Facts(
+    told = KeyFacts(
         (
-            Fact("typical noise", f"±{number(deviation)}", "people on a count, standard deviation"),
-            Fact("seldom beyond", f"±{number(2 * deviation)}", "two standard deviations"),
+            Fact(
+                "typical noise",
+                f"±{format_value(deviation)}",
+                "people on a count, standard deviation",
+            ),
+            Fact("seldom beyond", f"±{format_value(2 * deviation)}", "two standard deviations"),
         )
     )
     return [told, Table(head, rows, "Every look at the rows")]
 
 
-def _deviation(step: Told) -> str:
-    return "–" if step["deviation"] is None else f"±{number(step['deviation'])}"
+def _deviation(step: JsonObject) -> str:
+    return "–" if step["deviation"] is None else f"±{format_value(step['deviation'])}"
 
 
-def _marginals(useful: Told) -> list[Block]:
+def _marginals(useful: JsonObject) -> list[Block]:
     """What was counted, beside its noise; of a synthetic table the counts are not published."""
-    rows, more = useful["marginals"], len(useful["marginals"]) - SHOWN
+    rows, more = useful["marginals"], len(useful["marginals"]) - MAX_ROWS
     if not rows:
         return []
     counted = all(one["per_cell"] is not None for one in rows)
@@ -73,7 +77,7 @@ def _marginals(useful: Told) -> list[Block]:
         "of an estimate",
         "could be noise",
     )
-    table = tuple(_marginal(one)[: None if counted else 2] for one in rows[:SHOWN])
+    table = tuple(_marginal(one)[: None if counted else 2] for one in rows[:MAX_ROWS])
     rest = f", and {more:,} more" if more > 0 else ""
     told = (
         "People in a cell: on average, by the noisy counts. Noise is told by its standard "
@@ -87,15 +91,15 @@ def _marginals(useful: Told) -> list[Block]:
     ]
 
 
-def _marginal(one: Told) -> tuple[Any, ...]:
+def _marginal(one: JsonObject) -> tuple[Any, ...]:
     if one["per_cell"] is None:
         return one["name"], one["cells"]
-    lost, average = percent(one["lost"], one["cells"]), number(one["per_cell"])
-    spreads = (f"±{number(one[key])}" for key in ("deviation", "estimate_deviation"))
+    lost, average = format_percent(one["lost"], one["cells"]), format_value(one["per_cell"])
+    spreads = (f"±{format_value(one[key])}" for key in ("deviation", "estimate_deviation"))
     return one["name"], one["cells"], average, *spreads, lost
 
 
-def _compared(errors: Told | None) -> list[Block]:
+def _compared(errors: JsonObject | None) -> list[Block]:
     """Beside the original: how far columns and pairs have moved, and what a count is off by."""
     if errors is None:
         return []
@@ -103,16 +107,16 @@ def _compared(errors: Told | None) -> list[Block]:
         "How far distributions have moved from the original's: 0% is the same, 100% has nothing "
         "in common with it (total variation). This is not public.",
     )
-    blocks: list[Block] = [Text("Beside the original", told), Facts(tuple(_moved(errors)))]
-    columns = tuple((name, percent(one, 1)) for name, one in errors["columns"].items())
+    blocks: list[Block] = [Text("Beside the original", told), KeyFacts(tuple(_moved(errors)))]
+    columns = tuple((name, format_percent(one, 1)) for name, one in errors["columns"].items())
     pairs = sorted(errors["pairs"], key=lambda one: -one["distance"])
-    rows = tuple((" × ".join(one["columns"]), percent(one["distance"], 1)) for one in pairs)
+    rows = tuple((" × ".join(one["columns"]), format_percent(one["distance"], 1)) for one in pairs)
     blocks.append(Table(("column", "moved by"), columns, "Columns"))
-    blocks.append(Table(("pair of columns", "moved by"), rows[:SHOWN], "Pairs, the worst first"))
+    blocks.append(Table(("pair of columns", "moved by"), rows[:MAX_ROWS], "Pairs, the worst first"))
     return blocks
 
 
-def _cost(useful: Told, found: Told) -> list[Block]:
+def _cost(useful: JsonObject, found: JsonObject) -> list[Block]:
     """What noise costs at this and at other epsilons: by theory, and here as it was found."""
     if not useful["points"]:
         return []
@@ -123,19 +127,23 @@ def _cost(useful: Told, found: Told) -> list[Block]:
     ]
     said = "The points are of this release; the" if found else "The"
     note = f"{said} dashed line is what the same marginals would cost at another ε."
-    return [Chart(error_chart(points), note)]
+    return [Chart(chart_error(points), note)]
 
 
-def _moved(errors: Told) -> list[Fact]:
+def _moved(errors: JsonObject) -> list[Fact]:
     facts = [
-        Fact("lost in all", percent(errors["marginals"], 1), "of what a table of * would lose"),
+        Fact(
+            "lost in all", format_percent(errors["marginals"], 1), "of what a table of * would lose"
+        ),
         Fact(
             "of which bins alone",
-            percent(errors["bins"], 1),
+            format_percent(errors["bins"], 1),
             "exact counts in the same bins would lose as much",
         ),
     ]
     if (found := errors.get("found")) is not None:
-        facts.append(Fact("a count is off by", number(found["counts"]), "people on average"))
-        facts.append(Fact("an estimate by", number(found["consistent"]), "after all counts agree"))
+        facts.append(Fact("a count is off by", format_value(found["counts"]), "people on average"))
+        facts.append(
+            Fact("an estimate by", format_value(found["consistent"]), "after all counts agree")
+        )
     return facts

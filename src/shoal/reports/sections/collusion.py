@@ -24,8 +24,13 @@ from shoal.core.theory.collusion import explain_refusal
 from shoal.models import rule as parse_rule
 from shoal.models.m_privacy import MPrivacy
 from shoal.releases.companion import Companion
-from shoal.reports.charts.collusion import OF_ONE, scenarios, survive, survive_title
-from shoal.reports.charts.theme import clean
+from shoal.reports.charts.collusion import (
+    OF_ONE,
+    chart_survival,
+    describe_survival,
+    tabulate_attackers,
+)
+from shoal.reports.charts.theme import clean_text
 from shoal.reports.document import Block, Callout, Chart, Fact, Fields, Section
 from shoal.verbs.m_privacy import Breach, MPrivate, count_providers, judge_coalitions
 
@@ -33,7 +38,7 @@ HEADING = "Who could work together"
 
 
 @dataclass(frozen=True)
-class Colluding:
+class CollusionEvidence:
     """What a release promises against its own providers, and what was found."""
 
     rule: str
@@ -75,31 +80,31 @@ def _unnamed(one: MPrivate) -> dict[str, Any]:
     return plain
 
 
-def publishable(found: Colluding | None) -> Colluding | None:
+def redact_collusion(found: CollusionEvidence | None) -> CollusionEvidence | None:
     """What the manifest and the verdict say too; nothing where no promise was made."""
     if found is None or not found.promised:
         return None
     return replace(found, found=(), why="")
 
 
-def colluding(
+def examine_collusion(
     release: Any,
     companion: Companion | None,
     rule: Model | str,
     verdict: Verdict | None,
     *,
     show: bool = False,
-) -> Colluding | None:
+) -> CollusionEvidence | None:
     """How a release stands against its providers; None where it has none, or nobody knows them."""
     if companion is None or companion.schema.provider is None:
         return None
     try:
         model = parse_rule(rule)
     except UsageError as error:  # a model of the user's own, which has no text
-        return Colluding(str(rule), why=describe_error(error))
+        return CollusionEvidence(str(rule), why=describe_error(error))
     wrapped = [part for part in split_rule(model) if isinstance(part, MPrivacy)]
     others = [part for part in split_rule(model) if not isinstance(part, MPrivacy)]
-    about = Colluding(
+    about = CollusionEvidence(
         " & ".join(map(str, unwrap_rule(model))),
         tuple((one.m, str(one.rule)) for one in wrapped),
         unjudged=tuple(str(one) for one in others if wrapped or explain_refusal(one)),
@@ -117,12 +122,12 @@ def _fit(models: Sequence[Model]) -> list[Model]:
 
 
 def _measured(
-    about: Colluding,
+    about: CollusionEvidence,
     release: Any,
     asked: Sequence[MPrivacy],
     verdict: Verdict | None,
     show: bool,
-) -> Colluding:
+) -> CollusionEvidence:
     """The same with what was counted, or why it could not be."""
     try:
         count = count_providers(release, accept_keep=True)
@@ -138,7 +143,9 @@ def _measured(
     )
 
 
-def _by_itself(about: Colluding, found: Sequence[MPrivate], verdict: Verdict | None) -> bool:
+def _by_itself(
+    about: CollusionEvidence, found: Sequence[MPrivate], verdict: Verdict | None
+) -> bool:
     """Whether the requirement holds where nobody works together."""
     parts = () if verdict is None else verdict.judgements
     beside = [one.holds for one in parts if not about.promised or one.model in about.unjudged]
@@ -148,7 +155,9 @@ def _by_itself(about: Colluding, found: Sequence[MPrivate], verdict: Verdict | N
 # The page
 
 
-def section(about: Colluding | None, kept: Sequence[str] = ()) -> list[Section]:
+def build_collusion_section(
+    about: CollusionEvidence | None, kept: Sequence[str] = ()
+) -> list[Section]:
     """The section of the page; none where there are no providers."""
     if about is None:
         return []
@@ -159,7 +168,9 @@ def section(about: Colluding | None, kept: Sequence[str] = ()) -> list[Section]:
             f"too ({', '.join(kept)}) may learn more."
         )
     holds = {"outside_holds": about.outside_holds, "inside_holds": about.inside_holds}
-    blocks: list[Block] = [scenarios(about.rule, about.promised, _measurement(about), **holds)]
+    blocks: list[Block] = [
+        tabulate_attackers(about.rule, about.promised, _measurement(about), **holds)
+    ]
     if about.why:
         blocks.append(Callout(about.why, "note", "Not measured"))
     promises: list[int | None] = [m for m, _ in about.promised] or [None]
@@ -177,13 +188,13 @@ _INTRO = (
 )
 
 
-def _title(about: Colluding, one: MPrivate) -> str:
+def _title(about: CollusionEvidence, one: MPrivate) -> str:
     """What the numbers say; and of which rule, where that is not all that is required."""
-    title = survive_title(one.survive, one.classes)
-    return clean(f"For {one.rule} alone: {_lowered(title)}") if about.partly else title
+    title = describe_survival(one.survive, one.classes)
+    return clean_text(f"For {one.rule} alone: {_lowered(title)}") if about.partly else title
 
 
-def _measurement(about: Colluding) -> str:
+def _measurement(about: CollusionEvidence) -> str:
     """What was found where nothing is promised."""
     if about.promised or not about.found:
         return ""
@@ -194,8 +205,8 @@ def _lowered(sentence: str) -> str:
     return sentence[:1].lower() + sentence[1:]
 
 
-def _about(about: Colluding, one: MPrivate, m: int | None) -> list[Block]:
-    drawn = survive(one.survive, one.classes, m, one.rule)
+def _about(about: CollusionEvidence, one: MPrivate, m: int | None) -> list[Block]:
+    drawn = chart_survival(one.survive, one.classes, m, one.rule)
     return [
         Chart({**drawn, "title": _title(about, one)} if about.partly else drawn),
         Callout(_meaning(one, m), _tone(one, m)),

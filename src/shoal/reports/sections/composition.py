@@ -22,18 +22,18 @@ from shoal.core.errors import InputError, NotMetError, UsageError
 from shoal.core.schema import Schema
 from shoal.forecasts.result import Forecast
 from shoal.releases.options import Progress
-from shoal.reports.attack_wording import WORDS
+from shoal.reports.attack_wording import ATTACK_WORDING
 from shoal.reports.document import Section
-from shoal.reports.format import counted, share
-from shoal.reports.options import Given
-from shoal.reports.pages.composition import composition
+from shoal.reports.format import format_count, format_share
+from shoal.reports.options import ReportRequest
+from shoal.reports.pages.composition import render_composition
 from shoal.verbs.forecast import forecast
 
 NOTHING_TO_LEARN = "The release has no sensitive column, so that nothing is left to be revealed."
 
 
 @dataclass(frozen=True)
-class Composing:
+class CompositionEvidence:
     """How a release stands beside others."""
 
     admission: Mapping[str, Any] | None = None
@@ -72,18 +72,27 @@ _NOT_JUDGED: Mapping[str, Any] = {
     "position": None,
 }
 """What is told of an admission, and what it is where there is none."""
-PUBLIC = ("attack", "on", "people", "exposed", "beyond", "limit", "exceeds", "answered_by")
+PUBLIC_FINDING_FIELDS = (
+    "attack",
+    "on",
+    "people",
+    "exposed",
+    "beyond",
+    "limit",
+    "exceeds",
+    "answered_by",
+)
 """What the public is told of a finding, beside what helps in fixed words."""
 
 
-def publishable(found: Composing | None) -> Composing | None:
+def redact_composition(found: CompositionEvidence | None) -> CompositionEvidence | None:
     """What the public may know: no releases by name, no reason, no sentence of an attack's own."""
     if found is None or found.admission is None:
         return found if found is None else replace(found, why=_unsaid(found.why))
     told = found.admission
     findings = [
         {
-            **{name: one[name] for name in PUBLIC},
+            **{name: one[name] for name in PUBLIC_FINDING_FIELDS},
             "answered_by": bool(one["answered_by"]),
             "entries": [],
             "sentence": "",
@@ -122,16 +131,18 @@ def _unsaid(why: str) -> str:
 
 
 def _helps(finding: Mapping[str, Any]) -> str:
-    words = WORDS.get(str(finding["attack"]).partition(" ")[0])
+    words = ATTACK_WORDING.get(str(finding["attack"]).partition(" ")[0])
     return "" if words is None else words.helps
 
 
-def section(found: Composing | None, fewest: int = 1) -> list[Section]:
+def build_composition_section(found: CompositionEvidence | None, fewest: int = 1) -> list[Section]:
     """The section of the page."""
-    return [] if found is None else [composition(found.to_json(), fewest)]
+    return [] if found is None else [render_composition(found.to_json(), fewest)]
 
 
-def facts(found: Composing | None, fewest: int = 1) -> dict[str, Any] | None:
+def list_composition_facts(
+    found: CompositionEvidence | None, fewest: int = 1
+) -> dict[str, Any] | None:
     """The same for programs; for the public with numbers in rounded words only."""
     if found is None:
         return None
@@ -139,19 +150,21 @@ def facts(found: Composing | None, fewest: int = 1) -> dict[str, Any] | None:
     if fewest <= 1:
         return plain
     for one in plain["findings"]:
-        one |= {name: counted(one[name], fewest) for name in ("people", "exposed", "beyond")}
+        one |= {name: format_count(one[name], fewest) for name in ("people", "exposed", "beyond")}
     if found.forecast is not None:
         risk, classes = found.forecast.risk, found.forecast.classes
-        plain["forecast"] = {"risk": share(risk * classes, classes, fewest)}
+        plain["forecast"] = {"risk": format_share(risk * classes, classes, fewest)}
     return plain
 
 
-def composing(given: Given, made: bool, learnt: Sequence[str], progress: Progress) -> Composing:
+def examine_composition(
+    given: ReportRequest, made: bool, learnt: Sequence[str], progress: Progress
+) -> CompositionEvidence:
     """How the release stands beside others; ``made``: by Shoal, so that it says its own roles."""
     schema = None if made else given.schema
     admission = None if given.ledger is None else _judged(given, schema, progress)
     if not learnt:
-        return Composing(admission, why=NOTHING_TO_LEARN)
+        return CompositionEvidence(admission, why=NOTHING_TO_LEARN)
     try:
         found = forecast(
             given.release,
@@ -165,11 +178,11 @@ def composing(given: Given, made: bool, learnt: Sequence[str], progress: Progres
             progress=progress,
         )
     except (InputError, UsageError, NotMetError) as error:  # hidden values, a rule none can meet
-        return Composing(admission, why=describe_error(error))
-    return Composing(admission, found)
+        return CompositionEvidence(admission, why=describe_error(error))
+    return CompositionEvidence(admission, found)
 
 
-def _judged(given: Given, schema: Schema | None, progress: Progress) -> dict[str, Any]:
+def _judged(given: ReportRequest, schema: Schema | None, progress: Progress) -> dict[str, Any]:
     """The admission in plain values: as it would be now, or of one that is recorded, judged again.
 
     Not by the report's ``on`` and ``limit``: these would leave out what the ledger looks at.

@@ -10,31 +10,52 @@ from typing import Any
 from shoal.core.errors import UsageError
 from shoal.core.release import DP_PROMISE, Finding, Judgement
 from shoal.models import rule as parse_rule
-from shoal.reports.attack_wording import FOUND, bracketed, meaning
+from shoal.reports.attack_wording import (
+    EVERYBODY_IDENTIFIED,
+    bracket_consequence,
+    describe_consequence,
+)
 from shoal.reports.charts import attacks as attack_charts
 from shoal.reports.charts import exposure
 from shoal.reports.charts import release as charts
-from shoal.reports.charts.attacks import Attacked
-from shoal.reports.document import Block, Callout, Chart, Fact, Facts, Fields, Section, Table, Text
+from shoal.reports.charts.attacks import AttackResult
+from shoal.reports.document import (
+    Block,
+    Callout,
+    Chart,
+    Fact,
+    Fields,
+    KeyFacts,
+    Section,
+    Table,
+    Text,
+)
 from shoal.reports.evidence import Evidence
-from shoal.reports.format import counted, in_full, listed, number, percent, share, spoken
-from shoal.reports.sections.knowledge import knowledge
+from shoal.reports.format import (
+    format_count,
+    format_percent,
+    format_share,
+    format_value,
+    join_all_names,
+    join_names,
+    speak_share,
+)
+from shoal.reports.sections.knowledge import build_knowledge_blocks
 
 WIDE = 6
 """So many sensitive columns fit beside each other in a table."""
-SURE = 0.8
+HIGH_CONFIDENCE = 0.8
 """Who is known with at least this confidence is not well, however few they are."""
 
 
-def succeeds(found: Finding, evidence: Evidence) -> str:
+def describe_success(found: Finding, evidence: Evidence) -> str:
     """On how many people an attack succeeds, and what that means for them."""
-    part = spoken(share(found.exposed, found.people, evidence.fewest))
-    return (
-        f"succeeds on {part} of {counted(found.people, evidence.fewest)} people{bracketed(found)}"
-    )
+    part = speak_share(format_share(found.exposed, found.people, evidence.fewest))
+    people = format_count(found.people, evidence.fewest)
+    return f"succeeds on {part} of {people} people{bracket_consequence(found)}"
 
 
-def identifiability(evidence: Evidence) -> Section:
+def build_identifiability_section(evidence: Evidence) -> Section:
     """Verification, risk, and adversarial testing."""
     return Section(
         "Identifiability",
@@ -48,7 +69,7 @@ def identifiability(evidence: Evidence) -> Section:
             *_at_risk(evidence),
             *_tested(evidence),
             *(block for one in evidence.findings for block in _finding(one, evidence)),
-            *knowledge(evidence.knowing, _told_apart_by(evidence)),
+            *build_knowledge_blocks(evidence.knowing, _told_apart_by(evidence)),
             *_not_run(evidence),
         ),
     )
@@ -78,7 +99,7 @@ def _verified(evidence: Evidence) -> list[Block]:
     marks = [mark for one in verdict.judgements if (mark := _mark(one)) is not None]
     blocks: list[Block] = [Text("Verification", (told,))]
     if marks:
-        blocks.append(Chart(charts.reached(marks)))
+        blocks.append(Chart(charts.chart_requirements(marks)))
     return [*blocks, *_measured(evidence)]
 
 
@@ -88,7 +109,7 @@ def _verdict(one: Judgement) -> str:
     return met if one.holds else "NOT MET"
 
 
-def _mark(one: Judgement) -> charts.Reached | None:
+def _mark(one: Judgement) -> charts.RequirementResult | None:
     """A requirement on the chart; None for a model of the user's own, which has no text."""
     try:
         model: Any = parse_rule(one.model)
@@ -96,7 +117,9 @@ def _mark(one: Judgement) -> charts.Reached | None:
     except (UsageError, AttributeError, TypeError):
         return None
     at_least = model.strongest == "largest"
-    return charts.Reached(one.model, one.reached, needed, one.holds, at_least, model.strict)
+    return charts.RequirementResult(
+        one.model, one.reached, needed, one.holds, at_least, model.strict
+    )
 
 
 def _measured(evidence: Evidence) -> list[Block]:
@@ -118,13 +141,13 @@ def _reached(evidence: Evidence) -> Table:
     caption = "What the table reaches for each model"
     names = [one.name for one in evidence.columns if one.role == "sensitive"]
     if not 1 < len(names) <= WIDE:
-        rows = [(name, number(value)) for name, value in evidence.measured]
+        rows = [(name, format_value(value)) for name, value in evidence.measured]
         return Table(("model", "reached"), tuple(rows), caption)
     reached: dict[str, dict[str, str]] = {}
     for text, value in evidence.measured:
         on = next((name for name in names if text.endswith(f" on {name}")), "")
         model = text.removesuffix(f" on {on}") if on else text
-        reached.setdefault(model, {})[on] = number(value)
+        reached.setdefault(model, {})[on] = format_value(value)
     every = [
         (model, *(by.get(name, by.get("", "–")) for name in names)) for model, by in reached.items()
     ]
@@ -138,15 +161,15 @@ def _at_risk(evidence: Evidence) -> list[Block]:
     risk, fewest = evidence.risk, evidence.fewest
     known = "quasi-identifiers and kept columns" if evidence.kept else "quasi-identifiers"
     if evidence.buckets:
-        known = f"exact columns ({in_full(evidence.kept)})"
+        known = f"exact columns ({join_all_names(evidence.kept)})"
     told = (
         f"Whoever knows a person's {known} finds the person's group and is right about "
         "the row with one in the number of people who look alike. A threshold of "
         f"{risk.threshold:.3g} means at least {risk.fewest_alike:,} people."
     )
-    mean = percent(risk.marketer, 1)
+    mean = format_percent(risk.marketer, 1)
     if evidence.public:
-        mean = share(evidence.classes, evidence.rows, fewest)
+        mean = format_share(evidence.classes, evidence.rows, fewest)
     items = [Fact("on average (marketer)", mean, "trying everybody")]
     if not evidence.public:
         items.insert(0, _worst_fact("highest (prosecutor)", risk.prosecutor, risk.notes))
@@ -155,14 +178,14 @@ def _at_risk(evidence: Evidence) -> list[Block]:
     items.append(
         Fact(
             "above the threshold",
-            share(above, risk.people, fewest),
-            f"{counted(above, fewest)} of {counted(risk.people, fewest)} people",
+            format_share(above, risk.people, fewest),
+            f"{format_count(above, fewest)} of {format_count(risk.people, fewest)} people",
         )
     )
     return [
         Text("Risk of being found", (told, _ADVERSARIES)),
-        Facts(tuple(items)),
-        Chart(exposure.risk(evidence.sizes, risk.limit, fewest)),
+        KeyFacts(tuple(items)),
+        Chart(exposure.chart_risk(evidence.sizes, risk.limit, fewest)),
     ]
 
 
@@ -176,7 +199,7 @@ _ADVERSARIES = (
 def _worst_fact(label: str, value: float, notes: Mapping[str, str]) -> Fact:
     if math.isnan(value):
         return Fact(label, "–", notes.get("journalist", ""))
-    return Fact(label, percent(value, 1), "of anybody in the table")
+    return Fact(label, format_percent(value, 1), "of anybody in the table")
 
 
 # Adversarial testing
@@ -192,26 +215,30 @@ def _tested(evidence: Evidence) -> list[Block]:
         + (", and against a control group." if any(f.control is not None for f in found) else ".")
     )
     if evidence.several:
-        told += f" Each tried to learn {in_full(evidence.learnt)}; what is drawn is the worst."
+        told += (
+            f" Each tried to learn {join_all_names(evidence.learnt)}; what is drawn is the worst."
+        )
     if evidence.unlearnt:
-        learnt, left = in_full(evidence.learnt), in_full(evidence.unlearnt)
+        learnt, left = join_all_names(evidence.learnt), join_all_names(evidence.unlearnt)
         told += f" Attacks tried to learn {learnt}; they did not try {left}."
     blocks: list[Block] = [Text("Adversarial testing", (told,))]
     if not found:
         return [*blocks, Callout("No attack could be run.", "warning")]
     marks = [_mark_of(one, evidence) for one in found]
-    blocks.append(Chart(attack_charts.attacked(marks, evidence.fewest, _headline(evidence))))
+    blocks.append(Chart(attack_charts.chart_attacks(marks, evidence.fewest, _headline(evidence))))
     if not evidence.public:
         surest = [max(one.each, key=_doubtlessness) for one in found]
         drawn = [_mark_of(one, evidence) for one in surest]
-        blocks.append(Chart(attack_charts.certainty(drawn)))
+        blocks.append(Chart(attack_charts.chart_certainty(drawn)))
     return blocks
 
 
-def _mark_of(found: Finding, evidence: Evidence) -> Attacked:
+def _mark_of(found: Finding, evidence: Evidence) -> AttackResult:
     """An attack as it is drawn, on the column that the finding is about."""
     name = evidence.named(found)
-    return Attacked(name, found.people, found.exposed, found.sure, found.guessing, found.control)
+    return AttackResult(
+        name, found.people, found.exposed, found.sure, found.guessing, found.control
+    )
 
 
 def _doubtlessness(found: Finding) -> tuple[bool, float, float]:
@@ -223,13 +250,15 @@ def _headline(evidence: Evidence) -> str:
     """What the worst attack does, with what its success means; empty: none succeeds."""
     worst = evidence.worst
     if worst is None or not worst.exposed:
-        return f"{FOUND}; no attack on its values succeeds" if evidence.buckets else ""
+        return (
+            f"{EVERYBODY_IDENTIFIED}; no attack on its values succeeds" if evidence.buckets else ""
+        )
     name = evidence.named(worst)
-    return f"{name[:1].upper()}{name[1:]} {succeeds(worst, evidence)}"
+    return f"{name[:1].upper()}{name[1:]} {describe_success(worst, evidence)}"
 
 
 def _finding(found: Finding, evidence: Evidence) -> list[Block]:
-    sentence = public_sentence(found, evidence.fewest) if evidence.public else found.sentence
+    sentence = write_public_sentence(found, evidence.fewest) if evidence.public else found.sentence
     return [
         Text(found.attack.replace("-", " ").capitalize(), (_about(found.attack),)),
         Callout(sentence, _tone(found, evidence)),
@@ -250,15 +279,15 @@ def _each_column(found: Finding, evidence: Evidence) -> list[Block]:
     rows = [
         (
             one.on,
-            share(one.exposed, one.people, fewest),
-            f"{counted(one.exposed, fewest)} of {counted(one.people, fewest)}",
+            format_share(one.exposed, one.people, fewest),
+            f"{format_count(one.exposed, fewest)} of {format_count(one.people, fewest)}",
         )
         for one in ranked
     ]
     if evidence.public:
         return [Table(head, tuple(rows))]
     table = tuple(
-        (*row, percent(one.sure, 1), percent(one.guessing, 1))
+        (*row, format_percent(one.sure, 1), format_percent(one.guessing, 1))
         for row, one in zip(rows, ranked, strict=True)
     )
     return [Table((*head, "how sure of the worst-hit", "by guessing"), table)]
@@ -268,23 +297,25 @@ def _tone(found: Finding, evidence: Evidence) -> str:
     """Good only where nobody is exposed nor nearly; the public is not told how nearly."""
     if found.exposed:
         return "danger"
-    return "note" if evidence.public else "warning" if found.sure >= SURE else "good"
+    return "note" if evidence.public else "warning" if found.sure >= HIGH_CONFIDENCE else "good"
 
 
-def public_sentence(found: Finding, fewest: int) -> str:
+def write_public_sentence(found: Finding, fewest: int) -> str:
     """What an attack found, in words that are safe to publish."""
-    people = f"{counted(found.people, fewest)} people"
+    people = f"{format_count(found.people, fewest)} people"
     people += " drawn at random" if found.details.get("sampled") else ""
     if found.exposed:
-        part = spoken(share(found.exposed, found.people, fewest))
-        means = f": {meaning(found)}" if meaning(found) else ""
-        said = f"It succeeds on {counted(found.exposed, fewest)} of {people} ({part}){means}."
+        part = speak_share(format_share(found.exposed, found.people, fewest))
+        means = f": {describe_consequence(found)}" if describe_consequence(found) else ""
+        said = f"It succeeds on {format_count(found.exposed, fewest)} of {people} ({part}){means}."
     else:
         said = f"It succeeds on nobody of {people}."
     said += _believed(found.details)
     every, some = (found.details.get(key, 0) for key in ("classes", "examined_classes"))
     if 0 < some < every:
-        said += f" It examined {counted(some, fewest)} of {counted(every, fewest)} classes."
+        said += (
+            f" It examined {format_count(some, fewest)} of {format_count(every, fewest)} classes."
+        )
     return said
 
 
@@ -293,7 +324,8 @@ def _believed(told: Mapping[str, Any]) -> str:
     if told.get("epsilon") is None or "bound" not in told:
         return ""
     before, most = (
-        percent(one, 1) for one in (max(told["largest_prior"], told["foretold"]), told["bound"])
+        format_percent(one, 1)
+        for one in (max(told["largest_prior"], told["foretold"]), told["bound"])
     )
     return (
         f" Answers of others foretell a value at {before} at the most; a person's own answers, "
@@ -320,11 +352,11 @@ def _before_and_after(found: Finding, evidence: Evidence) -> list[Block]:
     )
     if not before or not after:
         return []
-    what, fewest = found.on or in_full(evidence.learnt), evidence.fewest
+    what, fewest = found.on or join_all_names(evidence.learnt), evidence.fewest
     names = ("one release", "releases joined")
     return [
-        Chart(charts.candidates(before, after, names, what, fewest)),
-        Chart(exposure.confidence(before, after, names, what, fewest)),
+        Chart(charts.chart_candidates(before, after, names, what, fewest)),
+        Chart(exposure.chart_confidence(before, after, names, what, fewest)),
     ]
 
 
@@ -334,23 +366,23 @@ def _narrowed(found: Finding, evidence: Evidence) -> list[Block]:
     if evidence.public or "prior" not in told:
         return []
     before, after = told["posterior"] + told["mean_drop"], told["posterior"]
-    each = listed([number(one) for one in told["prior"]])
+    each = join_names([format_value(one) for one in told["prior"]])
     facts = (
         Fact(
             "values before",
-            number(before),
+            format_value(before),
             f"left a person by the release that leaves fewest (by each: {each})",
         ),
-        Fact("values after", number(after), "left a person by all releases joined"),
-        Fact("drop", number(told["mean_drop"]), "values a person loses on average"),
+        Fact("values after", format_value(after), "left a person by all releases joined"),
+        Fact("drop", format_value(told["mean_drop"]), "values a person loses on average"),
         Fact(
             "vulnerable",
-            percent(told["vulnerable"], found.people),
+            format_percent(told["vulnerable"], found.people),
             f"{told['vulnerable']:,} people lose at least one",
         ),
     )
     said = [one for one in (_absent(told), _weighed(told.get("weighted", {}))) if one]
-    return [Facts(facts), *([Callout(" ".join(said))] if said else [])]
+    return [KeyFacts(facts), *([Callout(" ".join(said))] if said else [])]
 
 
 def _absent(told: Mapping[str, Any]) -> str:
@@ -377,24 +409,26 @@ def _weighed(told: Mapping[str, Any]) -> str:
     if not told["calibrated"]:
         return f"{who} could be surer; how sure was not calibrated: {told['reason']}."
     return (
-        f"{who} is right about {percent(told['right'], 1)} of {told['judged_on']:,} people, "
-        f"against {percent(told['right_uniform'], 1)} by choosing among the values left and "
-        f"{percent(told['right_guessing'], 1)} by guessing (calibrated on {told['learned_on']:,} "
-        f"others, temperature {told['temperature']:.3g})."
+        f"{who} is right about {format_percent(told['right'], 1)} of {told['judged_on']:,} people, "
+        f"against {format_percent(told['right_uniform'], 1)} by choosing among the values left and "
+        f"{format_percent(told['right_guessing'], 1)} by guessing (calibrated on "
+        f"{told['learned_on']:,} others, temperature {told['temperature']:.3g})."
     )
 
 
 def _details(found: Finding, evidence: Evidence) -> list[Fact]:
     items: list[Fact] = []
     if not evidence.public:
-        against = f"guessing: {percent(found.guessing, 1)}"
+        against = f"guessing: {format_percent(found.guessing, 1)}"
         if found.control is not None:
-            against += f"; succeeds on {percent(found.control, 1)} of the control group"
-        items.append(Fact("How sure of the worst-hit", percent(found.sure, 1), f"({against})"))
+            against += f"; succeeds on {format_percent(found.control, 1)} of the control group"
+        items.append(
+            Fact("How sure of the worst-hit", format_percent(found.sure, 1), f"({against})")
+        )
         if found.interval is not None:
-            low, high = (percent(end, 1) for end in found.interval)
+            low, high = (format_percent(end, 1) for end in found.interval)
             items.append(
-                Fact("Succeeds on", percent(found.rate, 1), f"(95% interval {low}–{high})")
+                Fact("Succeeds on", format_percent(found.rate, 1), f"(95% interval {low}–{high})")
             )
         if found.example:
             items.append(Fact("Worked example", found.example))

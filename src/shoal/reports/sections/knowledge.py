@@ -37,20 +37,20 @@ from shoal.models.ck_safety import CkSafety
 from shoal.models.entropy_diversity import EntropyDiversity
 from shoal.releases.options import Progress, ignore_progress
 from shoal.reports.charts import knowledge as charts
-from shoal.reports.charts.knowledge import Promise, tightest, until_certain
-from shoal.reports.charts.knowledge import pieces as in_words
+from shoal.reports.charts.knowledge import Promise, cut_when_certain, find_tightest_promises
+from shoal.reports.charts.knowledge import format_piece_count as in_words
 from shoal.reports.document import Block, Callout, Chart, Fact, Fields, Table, Text
-from shoal.reports.format import percent, spoken
+from shoal.reports.format import format_percent, speak_share
 
 ATTACK = "background"
 PIECES = 6
 """How many pieces of knowledge a report supposes, unless it is told."""
-SURE = 0.8
+HIGH_CONFIDENCE = 0.8
 """Who can be believed that much with a single piece of knowledge is worth a warning."""
 
 
 @dataclass(frozen=True)
-class Knowing:
+class KnowledgeEvidence:
     """The worst that knowledge could do about the column that is learnt."""
 
     column: str
@@ -70,7 +70,7 @@ class Knowing:
     """What the requirement promises about the column: those that no other makes needless."""
     least: float = 0.0
     """What k pieces could do if the whole table were one class: nothing published is below."""
-    others: tuple[Knowing, ...] = ()
+    others: tuple[KnowledgeEvidence, ...] = ()
     """The same of the other columns that are learnt, of which this is the worst."""
 
     @property
@@ -117,7 +117,7 @@ def _compared(promises: Sequence[Promise]) -> Promise | None:
     return next(broken, promises[-1] if promises else None)
 
 
-def checked(pieces: int) -> int:
+def check_pieces(pieces: int) -> int:
     """A number of pieces of knowledge to suppose, at least one; anything else is refused."""
     return counted_with(parse_whole_number(pieces, "pieces", 1))
 
@@ -126,7 +126,9 @@ Reasons = tuple[tuple[str, str], ...]
 """Attacks that did not run, and why."""
 
 
-def not_run(skipped: Reasons, found: Knowing | None, unexamined: Reasons) -> Reasons:
+def explain_not_run(
+    skipped: Reasons, found: KnowledgeEvidence | None, unexamined: Reasons
+) -> Reasons:
     """Why attacks did not run: what only supposes did, in this part, where it was examined.
 
     ``unexamined`` are the columns about which it could not be said, with the reasons.
@@ -139,7 +141,7 @@ def not_run(skipped: Reasons, found: Knowing | None, unexamined: Reasons) -> Rea
     return (*others, *names)
 
 
-def knowing(
+def examine_knowledge(
     release: Any,
     schema: Schema | None,
     columns: Sequence[str],
@@ -149,11 +151,11 @@ def knowing(
     show: bool = False,
     seed: int = 0,
     progress: Progress = ignore_progress,
-) -> tuple[Knowing | None, Reasons]:
+) -> tuple[KnowledgeEvidence | None, Reasons]:
     """What knowledge could do about the column where that is worst, with the others; and about
     which columns it cannot be said, with the reasons. None where no column is learnt.
     """
-    found: list[Knowing] = []
+    found: list[KnowledgeEvidence] = []
     unexamined: list[tuple[str, str]] = []
     known: AttackContext | None = None
     for column in columns:
@@ -169,7 +171,7 @@ def knowing(
 
 def _known(
     known: AttackContext, column: str, pieces: int, rules: Sequence[CkSafety], seed: int
-) -> Knowing:
+) -> KnowledgeEvidence:
     view = known.view((0,), replace(needs_of(ATTACK), named=""), column)
     assert view.sensitive is not None
     h = view.releases[0].histogram(view.sensitive)
@@ -177,17 +179,17 @@ def _known(
     h = h.concentrated
     held = [(rule, rule.holds(groups)) for rule in rules]
     beyond = {Promise(float(one.c), one.k, bool(kept.all())): ~kept for one, kept in held}
-    promises = tightest(beyond)
+    promises = find_tightest_promises(beyond)
     compared = _compared(promises)
     k = 1 if compared is None else compared.k
     most = max((pieces, *(one.k for one in promises)))
     story = attack_view(
         ATTACK, known, view, AttackRequest(on=column, seed=seed, options={"pieces": k})
     )
-    return Knowing(
+    return KnowledgeEvidence(
         column,
-        tuple(until_certain(disclosure_curve(h, most, IMPLICATIONS).tolist())),
-        tuple(until_certain(disclosure_curve(h, most, NEGATIONS).tolist())),
+        tuple(cut_when_certain(disclosure_curve(h, most, IMPLICATIONS).tolist())),
+        tuple(cut_when_certain(disclosure_curve(h, most, NEGATIONS).tolist())),
         k,
         story,
         np.log2(EntropyDiversity(1, column).per_class(groups)),
@@ -219,7 +221,9 @@ def _promised(verdict: Verdict | None, column: str) -> list[CkSafety]:
 # The page
 
 
-def knowledge(found: Knowing | None, kept: Sequence[str] = ()) -> list[Block]:
+def build_knowledge_blocks(
+    found: KnowledgeEvidence | None, kept: Sequence[str] = ()
+) -> list[Block]:
     """The part of the page; nothing where nothing was examined."""
     if found is None:
         return []
@@ -232,19 +236,19 @@ def knowledge(found: Knowing | None, kept: Sequence[str] = ()) -> list[Block]:
     return [Text("What if somebody knows more?", tuple(intro)), *_by_column(found), *_about(found)]
 
 
-def _by_column(found: Knowing) -> list[Block]:
+def _by_column(found: KnowledgeEvidence) -> list[Block]:
     """The worst about each column that is learnt, where there are several."""
     if not found.others:
         return []
     rows = tuple(
-        (one.column, in_words(one.k), percent(one.worst, 1), _promise_in_words(one))
+        (one.column, in_words(one.k), format_percent(one.worst, 1), _promise_in_words(one))
         for one in (found, *found.others)
     )
     head = ("sensitive column", "with", "somebody can become so sure of it", "promised")
     return [Table(head, rows, f"The worst about each column; drawn below: {found.column}")]
 
 
-def _promise_in_words(one: Knowing) -> str:
+def _promise_in_words(one: KnowledgeEvidence) -> str:
     if one.promise is None:
         return "nothing"
     return f"less than {_limit(one.promise)}{'' if one.promise.met else ': NOT KEPT'}"
@@ -263,28 +267,30 @@ _KINDS = (
 )
 
 
-def _about(one: Knowing) -> list[Block]:
-    drawn = charts.varied(one.entropy, one.belief, one.k, one.column, one.promise, one.beyond)
+def _about(one: KnowledgeEvidence) -> list[Block]:
+    drawn = charts.chart_belief_by_entropy(
+        one.entropy, one.belief, one.k, one.column, one.promise, one.beyond
+    )
     return [
-        Chart(charts.disclosure(one.implications, one.negations, one.column, one.promises)),
+        Chart(charts.chart_disclosure(one.implications, one.negations, one.column, one.promises)),
         Chart(drawn),
         Callout(_meaning(one), _tone(one)),
         Fields(tuple(_told(one))),
     ]
 
 
-def _meaning(one: Knowing) -> str:
+def _meaning(one: KnowledgeEvidence) -> str:
     """One sentence: what the worst case means for somebody."""
     if one.promise is not None and one.promise.met:
         return _kept(one)
-    sure = "certain" if one.worst >= 1 else f"{spoken(percent(one.worst, 1))} sure"
+    sure = "certain" if one.worst >= 1 else f"{speak_share(format_percent(one.worst, 1))} sure"
     said = f"With {in_words(one.k)} somebody can become {sure} of a person's {one.column}"
     if one.promise is None:
         return f"{said}; the release promises nothing about that."
     return f"{said}, though less than {_limit(one.promise)} is promised."
 
 
-def _kept(one: Knowing) -> str:
+def _kept(one: KnowledgeEvidence) -> str:
     """That every promise is kept."""
     first, *others = ((f"{_limit(each)} sure", in_words(each.k)) for each in one.promises)
     also = "".join(f", nor {sure} with {known}" for sure, known in others)
@@ -298,28 +304,28 @@ def _limit(promise: Promise) -> str:
     return f"{100 * promise.c:.3g}%"
 
 
-def _tone(one: Knowing) -> str:
+def _tone(one: KnowledgeEvidence) -> str:
     if one.promise is not None:
         return "good" if one.promise.met else "danger"
-    return "warning" if one.worst >= SURE else "note"
+    return "warning" if one.worst >= HIGH_CONFIDENCE else "note"
 
 
-def _told(one: Knowing) -> list[Fact]:
+def _told(one: KnowledgeEvidence) -> list[Fact]:
     exact = str(one.story.witness["exact"])
     note = "" if f"({exact})" in one.story.example else f"(a belief of {exact})"
     return [
         Fact("The worst case as a story", one.story.example, note),
         Fact("Assumes that", "; ".join(one.story.assumptions)),
-        Fact("What helps", advice(one)),
+        Fact("What helps", advise_on_knowledge(one)),
     ]
 
 
-def advice(one: Knowing) -> str:
+def advise_on_knowledge(one: KnowledgeEvidence) -> str:
     """What to ask for: half-way from what is to the least that any release of the table could do.
 
     A rule that is there and holds needs no other; where nothing is to be gained, that is said.
     """
-    least = spoken(percent(one.least, 1))
+    least = speak_share(format_percent(one.least, 1))
     floor = f"even the whole table as one class leaves {least}"
     if one.promise is not None and one.promise.met:
         return f"it is limited already; {floor} with {in_words(one.k)}."

@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from shoal.reports.charts.theme import Spec, chart, clean
+from shoal.reports.charts.theme import Spec, clean_text, make_chart
 from shoal.studies.pages.looks import BOLD, LETTER, PADDING
 from shoal.studies.pages.series import Columns, exact
 
@@ -218,8 +218,8 @@ def standing(title: str, about: str, values: list[Spec], told: dict[str, str], b
     ``told`` are the headings of the table behind it, ``body`` what is drawn: one panel, which gets
     all the width there is, or several, which have widths of their own.
     """
-    made = chart(title, about, values, told, padding=PADDING, background="white")
-    made |= {"title": textwrap.wrap(clean(title), TITLE) or ""}
+    made = make_chart(title, about, values, told, padding=PADDING, background="white")
+    made |= {"title": textwrap.wrap(clean_text(title), TITLE) or ""}
     if "concat" in body:
         return {k: v for k, v in made.items() if k not in ("width", "autosize")} | body
     return {**body, **made} | {key: body[key] for key in ("width", "autosize") if key in body}

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from shoal.reports.charts.theme import COLOUR, Spec, clean, nothing
+from shoal.reports.charts.theme import COLOUR, Spec, clean_text, make_empty_chart
 from shoal.studies.pages.axes import HEIGHT, LOW, across, headed, only, standing, upwards
 from shoal.studies.pages.looks import INNER, Series, series
 from shoal.studies.pages.printed import LINE, WORDS, folded, halo, is_known
@@ -50,7 +50,7 @@ def bars(
     named = _named(rows, x)
     values = averaged(named, of)
     if not values:
-        return nothing("Nothing was measured")
+        return make_empty_chart("Nothing was measured")
     shown, paper = names(named, of.panel, of), printed(_named(theirs, x), of, scaled=False)
     drawing = _Bars(of, values, series(named, by, of), shown, paper, _order(rows, x))
     body = (
@@ -63,7 +63,7 @@ def bars(
 
 def _name(value: Any) -> str:
     """A place on the axis: a number is a name here."""
-    return exact(value) if is_number(value) else clean(value)
+    return exact(value) if is_number(value) else clean_text(value)
 
 
 def _named(rows: Rows, x: str) -> list[Spec]:

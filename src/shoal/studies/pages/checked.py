@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from shoal.reports.document import Block, Callout, Fact, Facts, Noted, Page, Section, Table, Text
+from shoal.reports.document import (
+    Block,
+    Callout,
+    Fact,
+    KeyFacts,
+    NotedText,
+    Page,
+    Section,
+    Table,
+    Text,
+)
 from shoal.studies.pages.tables import claims_table, found_table, traced
 from shoal.studies.pages.told import BESIDE, DECIDED, SPREAD, Claim, Study, claimed, found, warnings
 from shoal.studies.pages.words import counts, ended, summed_up, verdict
@@ -64,7 +74,7 @@ def _facts(studies: Sequence[Study], claims: Sequence[Claim]) -> tuple[Block, ..
         return warned
     number = counts(claims)
     facts = tuple(Fact(verdict(word), number.get(word, 0), said) for word, said in MEANING.items())
-    return (Facts(facts), *warned)
+    return (KeyFacts(facts), *warned)
 
 
 def _made_up(studies: Sequence[Study]) -> tuple[Block, ...]:
@@ -95,7 +105,7 @@ def _paper(short: str, studies: Sequence[Study], page: str, results: str) -> Sec
 def _studies(studies: Sequence[Study], page: str) -> tuple[Block, ...]:
     rows = tuple(
         (
-            Noted(one["study"], link=f"{one['study']}/{page}"),
+            NotedText(one["study"], link=f"{one['study']}/{page}"),
             one["shows"],
             len(claimed(one["claims"])),
             len(found(one["claims"])),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from shoal.reports.charts.theme import COLOUR, Spec, nothing
+from shoal.reports.charts.theme import COLOUR, Spec, make_empty_chart
 from shoal.studies.pages.axes import ends, powers, standing
 from shoal.studies.pages.looks import series
 from shoal.studies.pages.series import Columns, Rows, is_number
@@ -32,7 +32,7 @@ def dots(
         if is_number(row.get(x)) and is_number(row.get(y))
     ]
     if not values:
-        return nothing("Nothing was measured")
+        return make_empty_chart("Nothing was measured")
     scales = _scales(values, diagonal, log_x, log_y)
     # Full colour, for contrast; a fine edge keeps dots that touch apart.
     marks = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from shoal.reports.charts.theme import COLOUR, Spec, clean, nothing
+from shoal.reports.charts.theme import COLOUR, Spec, clean_text, make_empty_chart
 from shoal.studies.pages.axes import standing
 from shoal.studies.pages.looks import INNER
 from shoal.studies.pages.series import Rows
@@ -30,7 +30,7 @@ def grid(
     Rows for which the column ``marked`` is true are set off: by a ground, a stroke and bold type.
     """
     if not rows:
-        return nothing("The table has no rows")
+        return make_empty_chart("The table has no rows")
     heads = dict(columns) if isinstance(columns, Mapping) else {one: _head(one) for one in columns}
     texts = [[_text(row.get(name)) for name in heads] for row in rows]
     places = _places(list(heads.values()), texts)
@@ -62,7 +62,7 @@ def grid(
 
 
 def _head(name: str) -> str:
-    return clean(name.replace("_", " "))
+    return clean_text(name.replace("_", " "))
 
 
 def _text(value: Any) -> str:
@@ -72,7 +72,7 @@ def _text(value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, float):
         return f"{value:,.3g}" if abs(value) < 1000 else f"{value:,.0f}"
-    return clean(value)
+    return clean_text(value)
 
 
 def _places(heads: Sequence[str], texts: Sequence[Sequence[str]]) -> list[tuple[float, float]]:

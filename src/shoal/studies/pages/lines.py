@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from shoal.reports.charts.theme import Spec, nothing
+from shoal.reports.charts.theme import Spec, make_empty_chart
 from shoal.studies.pages.axes import (
     HEIGHT,
     LOW,
@@ -58,7 +58,7 @@ def lines(
     of = Columns(x, y, by, panel or "", labels or {}, unit)
     values = averaged(rows, of)
     if not values:
-        return nothing("Nothing was measured")
+        return make_empty_chart("Nothing was measured")
     shown, scaled = names(rows, of.panel, of), on_scale(rows, of)
     drawing = _Lines(
         of, values, series(rows, by, of), shown, printed(theirs, of, scaled), scaled, log_x, log_y

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from statistics import fmean
 from typing import Any
 
-from shoal.reports.charts.theme import Spec, clean
+from shoal.reports.charts.theme import Spec, clean_text
 
 Rows = Sequence[Mapping[str, Any]]
 
@@ -31,7 +31,7 @@ class Columns:
 
     def word(self, column: str) -> str:
         """A column's name as it is read."""
-        return clean(self.labels.get(column, column.replace("_", " ")))
+        return clean_text(self.labels.get(column, column.replace("_", " ")))
 
     def named(self, column: str, value: Any) -> str:
         """One of a column's values; a number says what it is of.
@@ -45,7 +45,7 @@ class Columns:
             return f"{self.word(column)}: {'yes' if value else 'no'}"
         if isinstance(value, int | float):
             return f"{self.word(column)} = {exact(value)}"
-        return clean(value)
+        return clean_text(value)
 
     def told(self, many: bool) -> dict[str, str]:
         """The headings of the table behind the chart; a spread only where means are of several."""
@@ -97,7 +97,7 @@ def averaged(rows: Rows, of: Columns) -> list[Spec]:
         {
             "panel": panel,
             "by": by,
-            "x": x if scaled else clean(x),
+            "x": x if scaled else clean_text(x),
             "mean": fmean(some),
             "least": min(some),
             "most": max(some),
@@ -139,9 +139,9 @@ def printed(theirs: Rows, of: Columns, scaled: bool) -> list[Spec]:
         {
             "panel": of.named(of.panel, one[of.panel]) if of.panel in one else None,
             "by": of.named(of.by, one[of.by]) if of.by in one else "",
-            "x": one[of.x] if scaled else clean(one[of.x]),
+            "x": one[of.x] if scaled else clean_text(one[of.x]),
             "mean": float(one[of.y]),
-            "said": clean(one.get("said", "paper")),
+            "said": clean_text(one.get("said", "paper")),
         }
         for one in theirs
         if _drawn(one, of)

@@ -16,7 +16,7 @@ from shoal.reports.document import (
     Code,
     Fact,
     Fields,
-    Noted,
+    NotedText,
     Page,
     Section,
     Table,
@@ -139,7 +139,7 @@ def _made(document: Document, charts: Mapping[str, Spec]) -> tuple[Block, ...]:
     return (
         *_data(document["data"]),
         Fields(tuple(_settings(document)), "Parameters"),
-        Table(("File", "Holds"), tuple((Noted(name, link=name), what) for name, what in files)),
+        Table(("File", "Holds"), tuple((NotedText(name, link=name), what) for name, what in files)),
         Code(_again(document), "Run it again, in Python" if _changed(document) else "Run it again"),
     )
 
@@ -148,7 +148,7 @@ def _data(tables: Sequence[Document]) -> tuple[Block, ...]:
     if not tables:
         return ()
     rows = tuple(
-        (Noted(one["told"], f"`{one['sha256']}`" if one["sha256"] else ""), one["rows"])
+        (NotedText(one["told"], f"`{one['sha256']}`" if one["sha256"] else ""), one["rows"])
         for one in tables
     )
     return (Table(("Data, with its SHA-256", "Rows"), rows),)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from shoal.reports.document import Block, Noted, Table
+from shoal.reports.document import Block, NotedText, Table
 from shoal.studies.pages.told import HEADS, TRACED, Claim, Told, told, trace
 
 
@@ -13,10 +13,10 @@ def claims_table(claims: Sequence[Claim], links: Sequence[str]) -> Table:
     rows = tuple(
         (
             i,
-            Noted(one.says, one.why, link=link),
+            NotedText(one.says, one.why, link=link),
             one.theirs,
             _ours(one),
-            Noted(one.verdict, tone=one.tone),
+            NotedText(one.verdict, tone=one.tone),
         )
         for i, (one, link) in enumerate(zip(map(told, claims), links, strict=True), 1)
     )
@@ -26,7 +26,7 @@ def claims_table(claims: Sequence[Claim], links: Sequence[str]) -> Table:
 def found_table(claims: Sequence[Claim], links: Sequence[str]) -> Table:
     """What was found beside the paper."""
     rows = tuple(
-        (i, Noted(one.says, one.why, link=link), _ours(one))
+        (i, NotedText(one.says, one.why, link=link), _ours(one))
         for i, (one, link) in enumerate(zip(map(told, claims), links, strict=True), 1)
     )
     return Table(("No.", "Found", "Ours"), rows)
@@ -38,5 +38,5 @@ def traced(claims: Sequence[Claim], places: Sequence[str]) -> tuple[Block, ...]:
     return (Table((*HEADS, "In"), rows, TRACED, folded=True),) if rows else ()
 
 
-def _ours(one: Told) -> tuple[Noted, ...]:
-    return tuple(Noted(figure, note) for figure, note in one.ours)
+def _ours(one: Told) -> tuple[NotedText, ...]:
+    return tuple(NotedText(figure, note) for figure, note in one.ours)

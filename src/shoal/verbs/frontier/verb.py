@@ -22,7 +22,7 @@ from shoal.releases.options import Progress, Request, ignore_progress
 from shoal.releases.people import parse_one_row
 from shoal.releases.providers import check_provider_column
 from shoal.releases.verification import kept_columns_error
-from shoal.reports.pages.frontier import frontier_page
+from shoal.reports.pages.frontier import render_frontier
 from shoal.verbs.frontier.comparison import (
     RISKS,
     Frontier,
@@ -152,7 +152,7 @@ def _draw(found: Frontier, place: Path) -> None:
         risk: [one.to_json() for one in merge_equal_points(mark_frontier(found.points, risk))]
         for risk in RISKS
     }
-    frontier_page(found.to_json(), drawn, list_failures(found.points)).write(place / PAGE)
+    render_frontier(found.to_json(), drawn, list_failures(found.points)).write(place / PAGE)
 
 
 def _check(schema: Schema, risk: str, accept_keep: bool, bounds: Sequence[float | None]) -> None:

@@ -20,8 +20,13 @@ from typing import Any
 
 from shoal.core.release import EDITION, to_json_value
 from shoal.reports.document import Page
-from shoal.reports.pages.side_by_side import side_by_side_page
-from shoal.reports.pages.side_by_side_wording import headline, loss_told, points, share_told
+from shoal.reports.pages.side_by_side import render_side_by_side
+from shoal.reports.pages.side_by_side_wording import (
+    format_exact_share,
+    format_loss,
+    format_points,
+    summarise_comparison,
+)
 
 # What comes of one guarantee: what its releases cost, and what two of them joined give away.
 
@@ -207,7 +212,9 @@ class SideBySide:
     @property
     def sentence(self) -> str:
         """What stands above the chart."""
-        return f"{headline(self.to_json())}." if self.made else "No release could be made."
+        return (
+            f"{summarise_comparison(self.to_json())}." if self.made else "No release could be made."
+        )
 
     def to_json(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -232,13 +239,13 @@ class SideBySide:
 
     def page(self) -> Page:
         """The page that tells it."""
-        return side_by_side_page(self.to_json())
+        return render_side_by_side(self.to_json())
 
     def __str__(self) -> str:
         head = (
             f"Two tables of {self.rows[0]:,} and {self.rows[1]:,} rows that share {self.people:,} "
             f"people; {self.column} guessed right, joined "
-            f"(most common value: {share_told(self.base)})"
+            f"(most common value: {format_exact_share(self.base)})"
         )
         rows = [_HEAD, *map(_row, self.made)]
         widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
@@ -252,7 +259,7 @@ class SideBySide:
         missing = [f"not made: {one.name}: {one.reason}" for one in self.outcomes if one.reason]
         columns = [
             f"{one.column}: being in both tables adds up to {100 * one.most_added:.1f} points by "
-            f"classes (most common value: {share_told(one.base)})"
+            f"classes (most common value: {format_exact_share(one.base)})"
             for one in self.by_column
         ]
         return "\n".join([*columns, head, *table, *missing])
@@ -271,14 +278,14 @@ def _row(one: GuaranteeOutcome) -> tuple[str, ...]:
     told = one.to_json()
     return (
         one.name,
-        loss_told(told["loss"]),
-        "" if one.noiseless is None else loss_told(told["noiseless"]),
+        format_loss(told["loss"]),
+        "" if one.noiseless is None else format_loss(told["noiseless"]),
         *(_share(share) for share in (one.right, one.control)),
-        points(told["added"], len(one.gains)),
+        format_points(told["added"], len(one.gains)),
         *(_share(share) for share in (one.settled, one.sure)),
-        "" if one.bound is None else share_told(one.bound),
+        "" if one.bound is None else format_exact_share(one.bound),
     )
 
 
 def _share(figure: Figure | None) -> str:
-    return "" if figure is None else share_told(figure.mean)
+    return "" if figure is None else format_exact_share(figure.mean)

@@ -23,7 +23,7 @@ from shoal.models.k_anonymity import KAnonymity
 from shoal.releases import folder
 from shoal.releases.options import NOISY, PARTITION, RANDOMISED, Progress, ignore_progress
 from shoal.releases.people import parse_one_row
-from shoal.reports.document import check_place
+from shoal.reports.document import check_page_place
 from shoal.verbs.side_by_side.guarantees import Guarantee, Unpublished
 from shoal.verbs.side_by_side.result import (
     Figure,
@@ -112,7 +112,7 @@ def _place(out: str | Path | None) -> Path | None:
         return None
     place = folder.ensure_folder(Path(out))
     for name in (PAGE, TWIN):
-        check_place(place / name, internal=True, name="comparison")
+        check_page_place(place / name, internal=True, name="comparison")
     return place
 
 
