@@ -215,7 +215,7 @@ def architecture() -> Spec:
         "y": {**y, "field": "y"},
         "y2": {"field": "y2"},
     }
-    return chart(
+    return make_chart(
         "The house: a room imports only from floors below",
         "Rooms of the package in rows, each joined by lines to the rooms below that it uses.",
         list(boxes.values()),
