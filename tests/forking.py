@@ -32,7 +32,7 @@ LOADED = (
     "shoal.pool",
     "shoal.verbs.publish",
     "shoal.reports.report",
-    "shoal.releases.verification",
+    "shoal.verbs.verify",
 )
 LARGEST = 1 << 20
 

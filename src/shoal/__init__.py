@@ -44,7 +44,7 @@ _WHERE = {
     "shoal.verbs.red_team": ("RedTeam", "red_team"),
     "shoal.reports.report": ("report",),
     "shoal.verbs.side_by_side": ("SideBySide", "side_by_side"),
-    "shoal.releases.verification": ("verify",),
+    "shoal.verbs.verify": ("verify",),
     "shoal.engines": ("Frame", "open"),
     "shoal.core.hierarchy": (
         "Hierarchy",

@@ -31,7 +31,7 @@ from shoal.ledger.relation import BOTH
 from shoal.models import rule as parse_rule
 from shoal.releases.published_table import PublishedTable
 from shoal.releases.reader import open_labels
-from shoal.releases.verification import judge_frame, treat_published_as_quasi
+from shoal.releases.verification import RowFacts, judge_frame, treat_published_as_quasi
 
 Rows = NDArray[np.int64]
 GIVE_PEOPLE = "give the people with the column that says who they are (--people)"
@@ -56,7 +56,7 @@ def check_rule_with_earlier(
         rule = parse_rule(promised)
         schema = treat_published_as_quasi(new.schema, rule, after)
         with open_labels(_as_table(new), schema, exact=True) as frame:
-            verdict = judge_frame(frame, schema, rule, accept_keep=True, own=True)
+            verdict = judge_frame(frame, schema, rule, RowFacts(own=True), accept_keep=True)
     except (InputError, UsageError, NotMetError) as error:
         return False, f"{WITH_EARLIER}: {promised}: {describe_error(error)}"
     more = [c.name for c in schema.quasi if c.name not in new.quasi]

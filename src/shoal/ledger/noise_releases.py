@@ -23,12 +23,13 @@ from shoal.dp.randomised_response import compute_response_spend
 from shoal.ledger.budget import read_stated_spend
 from shoal.releases.forms._noise.answers import read_answers
 from shoal.releases.forms._noise.spending import read_steps, total_spend
+from shoal.releases.forms._noise.verification import check_releasable
 from shoal.releases.forms.counts import COUNT, ESTIMATE, MARGINAL
 from shoal.releases.options import COUNTS, NO_INDIVIDUAL_ROWS, NOISY, RANDOMISED
 from shoal.releases.published_table import PublishedTable
 from shoal.releases.reader import open_frame, parse_released_schema
 from shoal.releases.row_listing import read_columns
-from shoal.releases.verification import check_manifest_form, verify
+from shoal.releases.verification import VerifyOptions, check_manifest_form, recount_and_judge
 
 BY_BUDGET = (
     "Noise made one of the two, and no cell of it is anybody's: what it gives away beside the "
@@ -86,11 +87,17 @@ def check_noise_spend(source: Any, manifest: Mapping[str, Any]) -> None:
             "The noise of this release is from a seed: whoever has the seed can take it away.",
             "publish it again without a seed; this one is for tests and studies.",
         )
-    if not spend or not _is_spent(manifest, spend) or not verify(source).holds:
+    if not spend or not _is_spent(manifest, spend) or not _holds(source, manifest):
         raise InputError(
             "The manifest states a smaller spend than its noise has.",
             "take the manifest as it was published, or publish the release again.",
         )
+
+
+def _holds(source: Any, manifest: Mapping[str, Any]) -> bool:
+    holds = recount_and_judge(source, VerifyOptions()).holds
+    check_releasable(manifest)
+    return holds
 
 
 def _is_spent(manifest: Mapping[str, Any], spend: Spend) -> bool:

@@ -1,11 +1,18 @@
-"""Verify: read the published file again and recount it; nothing the maker said is trusted."""
+"""The verdict on a written file: it is read again, recounted and judged.
+
+Nothing that the maker said is trusted: `shoal.releases.recount` counts the classes of the file by
+its labels, and the models of the rule judge those (`judge_frame`). A release folder says what its
+columns are and what it promises; that the file is the one which was published, and that manifest
+and private companion agree with it, is checked besides (`recount_and_judge`). The verb
+`shoal.verify` asks for that, and publishing does before a release is moved into place.
+"""
 
 from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +26,14 @@ from shoal.engines.protocol import Frame
 from shoal.models import rule as parse_rule
 from shoal.releases.companion import check_companion, find_release, locate_companion
 from shoal.releases.folder import COMPANION
-from shoal.releases.forms._noise.answers import add_answer_judgement, with_answer_columns
-from shoal.releases.forms._noise.answers import check_answer_rule as check_answers_rule
+from shoal.releases.forms._noise.answers import (
+    add_answer_judgement,
+    check_answer_rule,
+    with_answer_columns,
+)
 from shoal.releases.forms._noise.answers_manifest import check_answers_description
 from shoal.releases.forms._noise.refusal import refuse_noisy
-from shoal.releases.forms._noise.verification import check_releasable, verify_noisy
+from shoal.releases.forms._noise.verification import verify_noisy
 from shoal.releases.forms.buckets import check_bucket_rule
 from shoal.releases.forms.centroids import check_centroid_rule
 from shoal.releases.judgement import (
@@ -76,124 +86,142 @@ _OF_NOISE = ("answers", "privacy", "releasable")
 """What the manifests of releases that noise makes say, and no others."""
 
 
-def verify(
-    source: Any,
-    schema: Schema | None = None,
-    rule: Model | str | None = None,
-    *,
-    population: Any = None,
-    accept_keep: bool = False,
-    with_persons: bool = False,
-    show: bool = False,
-    after: Any = (),
-    **reading: Any,
-) -> Verdict:
+@dataclass(frozen=True, kw_only=True)
+class VerifyOptions:
+    """What a table is judged by; `shoal.verify` says what each of these means."""
+
+    schema: Schema | None = None
+    rule: Model | str | None = None
+    population: Any = None
+    accept_keep: bool = False
+    with_persons: bool = False
+    show: bool = False
+    after: Any = ()
+    reading: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RowFacts:
+    """What is known of the rows of a published table, and does not stand in its file."""
+
+    own: bool
+    """Whether Shoal wrote the labels."""
+    providers: RowProviders | None = None
+    """Who provided the rows, where the rule asks for that."""
+    counterfeits: Counterfeits | None = None
+    """How many rows of each class are counterfeits. Everybody can take them off, so that all but
+    m-invariance is judged without them."""
+    persons: RowPersons | None = None
+    """Whom the rows are about, where that is known."""
+    person_column: str | None = None
+    """What a population may call the person column, where the schema names none."""
+    are_permuted: bool = False
+    """Whether a value may belong to anybody of its class: then nobody can say whose it is."""
+
+
+def recount_and_judge(source: Any, options: VerifyOptions) -> Verdict:
     """Recount a release folder, a ``Release`` or any table, and judge it by a rule.
 
-    A release folder says what its columns are and what it promises; for another table both must
-    be given. ``show`` names the worst classes by their labels. A table with kept columns is
-    refused unless ``accept_keep``, because no rule judges what they add; one that holds columns
-    which are never published (identifiers, people, providers) always is. ``after`` are releases
-    of the same people that are public already: columns that they have are quasi-identifiers here,
-    since the two can be linked by them; what linking them gives is not looked at. A file that
-    meets the rule and is not the one that was published is an error. A rule about providers
-    (m-privacy) is judged with the release's private companion, which alone tells who provided each
-    row. A release whose noise or answers come from a seed is refused. ``reading`` says how the file
-    is written, as in ``shoal.open``.
-
-    Where people have several rows, classes are counted by distinct persons: of a release by its
-    private companion, without which people are not evaluated; of another table by its person
-    column, ``with_persons``: the copy at hand has one, and what is published does not.
+    The answers of a randomised release may come from a seed here: this tells what the file holds,
+    whoever may know the seed.
     """
-    found = recount_and_judge(
-        source,
-        schema,
-        rule,
-        population=population,
-        accept_keep=accept_keep,
-        with_persons=with_persons,
-        show=show,
-        after=after,
-        **reading,
-    )
     release = find_release_unchecked(source)
-    if release is not None and publishes_answers(release[1]):
-        check_releasable(release[1])
-    return found
+    if release is None:
+        return _judge_table(source, options)
+    if release[1].get("form") in NO_INDIVIDUAL_ROWS:
+        return _judge_noise(source, *release, options)
+    return _judge_release(source, *release, options)
 
 
-def recount_and_judge(
-    source: Any,
-    schema: Schema | None = None,
-    rule: Model | str | None = None,
-    *,
-    population: Any = None,
-    accept_keep: bool = False,
-    with_persons: bool = False,
-    show: bool = False,
-    after: Any = (),
-    **reading: Any,
-) -> Verdict:
-    """The same of answers that may be a test's: what the file holds, whoever may know the seed."""
-    given, release = source, find_release_unchecked(source)
-    if release is not None and release[1].get("form") in NO_INDIVIDUAL_ROWS:
-        return _noise(given, release, schema, rule, population, after)
-    buckets = release is not None and publishes_buckets(release[1])
-    if release is not None:
-        source, manifest = release
-        check_manifest_form(manifest)
-        own_schema = parse_released_schema(manifest)
-        schema = with_answer_columns(schema, manifest)
-        schema = choose_bucket_schema(schema, own_schema) if buckets else schema or own_schema
-        rule = rule or manifest.get("rule")
-        accept_keep = accept_keep or bool(manifest.get("keep_accepted")) or buckets
-    if schema is None or rule is None:
-        raise _unstated(given, schema, rule)
-    model = parse_rule(rule) if isinstance(rule, str) else rule
-    if release is not None:
-        _check_asked(release[1], model, after)
-    schema, own = treat_published_as_quasi(schema, model, after), release is not None
-    nobody = None if release is None else read_counterfeits(*release)
-    who = None
-    if release is not None and needs_providers(model):
-        _check_files(*release)  # before a companion is said to be another table's
-        who = read_row_providers(given, source, model)
-    people, unknown = (None, "") if release is None else find_release_persons(given, *release)
-    person = None if release is None else find_person_column(given, source)
-    with open_labels(source, schema, exact=own, as_told=False, **reading) as frame:
+def _judge_table(source: Any, options: VerifyOptions) -> Verdict:
+    if options.schema is None or options.rule is None:
+        raise _unstated(source, options.schema, options.rule)
+    rule = _parse(options.rule)
+    schema = treat_published_as_quasi(options.schema, rule, options.after)
+    with open_labels(source, schema, exact=False, as_told=False, **options.reading) as frame:
         schema = schema.expand([field.name for field in frame.fields])
-        _refuse_private(frame, schema, with_persons)
-        if release is None:
-            people, unknown = read_row_persons_or_reason(frame, schema)
-        found = judge_frame(
+        _refuse_private(frame, schema, options.with_persons)
+        persons, reason = read_row_persons_or_reason(frame, schema)
+        facts = RowFacts(own=False, persons=persons)
+        verdict = judge_frame(
             frame,
             schema,
-            model,
-            population,
-            accept_keep,
-            show,
-            own=own,
-            who=who,
-            nobody=nobody,
-            people=people,
-            permuted=buckets,
-            person=person,
+            rule,
+            facts,
+            population=options.population,
+            accept_keep=options.accept_keep,
+            show=options.show,
         )
-        found = replace(found, people_not_evaluated=unknown)
-        if release is not None:
-            found = add_answer_judgement(found, frame, release[1])
-    is_answered = release is not None and release[1].get("form") == RANDOMISED
+    sensitive = [column.name for column in schema.sensitive]
+    unjudged = tuple(find_unjudged_columns(rule, sensitive))
+    return replace(verdict, people_not_evaluated=reason, unjudged=unjudged)
+
+
+def _judge_release(
+    source: Any, table: Path, manifest: dict[str, Any], options: VerifyOptions
+) -> Verdict:
+    check_manifest_form(manifest)
+    in_buckets, own_schema = publishes_buckets(manifest), parse_released_schema(manifest)
+    schema = with_answer_columns(options.schema, manifest)
+    schema = choose_bucket_schema(schema, own_schema) if in_buckets else schema or own_schema
+    stated_rule = options.rule or manifest.get("rule")
+    if stated_rule is None:
+        raise _unstated(source, schema, stated_rule)
+    rule = _parse(stated_rule)
+    _check_fits_form(manifest, rule, options.after)
+    schema = treat_published_as_quasi(schema, rule, options.after)
+    facts, reason = _read_row_facts(source, table, manifest, rule)
+    with open_labels(table, schema, exact=True, as_told=False, **options.reading) as frame:
+        schema = schema.expand([field.name for field in frame.fields])
+        _refuse_private(frame, schema, options.with_persons)
+        verdict = judge_frame(
+            frame,
+            schema,
+            rule,
+            facts,
+            population=options.population,
+            accept_keep=options.accept_keep or bool(manifest.get("keep_accepted")) or in_buckets,
+            show=options.show,
+        )
+        verdict = replace(verdict, people_not_evaluated=reason)
+        verdict = add_answer_judgement(verdict, frame, manifest)
+    is_answered = manifest.get("form") == RANDOMISED
     sensitive = [] if is_answered else [column.name for column in schema.sensitive]
-    found = replace(found, unjudged=tuple(find_unjudged_columns(model, sensitive)))
-    if release is not None and found.holds:
-        same = schema.quasi == parse_released_schema(release[1]).quasi
-        _check_untouched(*release, found.rows, found.classes if same else None)
-        check_companion(given, *release)
-        check_answers_description(release[1])
-    return found if release is None else _with_change(found, given, *release)
+    verdict = replace(verdict, unjudged=tuple(find_unjudged_columns(rule, sensitive)))
+    if verdict.holds:
+        same = schema.quasi == own_schema.quasi
+        _check_untouched(table, manifest, verdict.rows, verdict.classes if same else None)
+        check_companion(source, table, manifest)
+        check_answers_description(manifest)
+    return _note_change(verdict, source, table, manifest)
 
 
-def _with_change(found: Verdict, given: Any, table: Path, manifest: dict[str, Any]) -> Verdict:
+def _parse(rule: Model | str) -> Model:
+    return parse_rule(rule) if isinstance(rule, str) else rule
+
+
+def _read_row_facts(
+    source: Any, table: Path, manifest: dict[str, Any], rule: Model
+) -> tuple[RowFacts, str]:
+    """What the private companion tells of the rows, and why people are not known by it."""
+    counterfeits = read_counterfeits(table, manifest)
+    providers = None
+    if needs_providers(rule):
+        _check_files(table, manifest)  # before a companion is said to be another table's
+        providers = read_row_providers(source, table, rule)
+    persons, reason = find_release_persons(source, table, manifest)
+    facts = RowFacts(
+        own=True,
+        providers=providers,
+        counterfeits=counterfeits,
+        persons=persons,
+        person_column=find_person_column(source, table),
+        are_permuted=publishes_buckets(manifest),
+    )
+    return facts, reason
+
+
+def _note_change(verdict: Verdict, source: Any, table: Path, manifest: dict[str, Any]) -> Verdict:
     """The verdict on a release's files, which says so where they are not those published.
 
     The private companion of what was published tells nothing of the rows of another file.
@@ -201,12 +229,12 @@ def _with_change(found: Verdict, given: Any, table: Path, manifest: dict[str, An
     try:
         _check_files(table, manifest)
     except InputError as error:
-        why = found.people_not_evaluated
-        is_there = (locate_companion(given, table) / COMPANION).is_file()
-        if why == UNKNOWN and is_there:
-            why = "the private companion is that of the table as it was published"
-        return replace(found, changed=error.fact.removesuffix("."), people_not_evaluated=why)
-    return found
+        reason = verdict.people_not_evaluated
+        is_there = (locate_companion(source, table) / COMPANION).is_file()
+        if reason == UNKNOWN and is_there:
+            reason = "the private companion is that of the table as it was published"
+        return replace(verdict, changed=error.fact.removesuffix("."), people_not_evaluated=reason)
+    return verdict
 
 
 def check_manifest_form(manifest: Mapping[str, Any]) -> None:
@@ -224,19 +252,21 @@ def check_manifest_form(manifest: Mapping[str, Any]) -> None:
         )
 
 
-def _noise(given: Any, release: tuple[Path, dict[str, Any]], *asked: Any) -> Verdict:
-    """The verdict on a release that noise made; whatever is asked of it beside is refused."""
-    if any(asked):
-        refuse_noisy(release[1], "keeps no rule, and is judged by its noise alone")
-    found = verify_noisy(*release)
-    check_companion(given, *release)
-    return found
+def _judge_noise(
+    source: Any, table: Path, manifest: dict[str, Any], options: VerifyOptions
+) -> Verdict:
+    """The verdict on a release that noise made; whatever is asked of it besides is refused."""
+    if any((options.schema, options.rule, options.population, options.after)):
+        refuse_noisy(manifest, "keeps no rule, and is judged by its noise alone")
+    verdict = verify_noisy(table, manifest)
+    check_companion(source, table, manifest)
+    return verdict
 
 
 def _unstated(source: Any, schema: Schema | None, rule: Model | str | None) -> ShoalError:
     place = Path(source) if isinstance(source, str | Path) else None
     if place is not None and place.is_dir():
-        tables = sorted(one.name for one in place.glob("table.*")) or ["TABLE"]
+        tables = sorted(path.name for path in place.glob("table.*")) or ["TABLE"]
         table = shlex.quote(str(place / tables[0]))
         return InputError(
             f"{place.name!r} is a folder, but not a release: it has no {MANIFEST_NAME}.",
@@ -255,35 +285,26 @@ def _unstated(source: Any, schema: Schema | None, rule: Model | str | None) -> S
     )
 
 
-def _check_asked(manifest: dict[str, Any], rule: Model, after: Any) -> None:
+def _check_fits_form(manifest: dict[str, Any], rule: Model, after: Any) -> None:
     """Refuse what cannot be asked of a release of this form."""
     if publishes_buckets(manifest):
-        _check_buckets(rule, parse_released_schema(manifest), after)
+        sensitive = parse_released_schema(manifest).sensitive
+        check_bucket_rule(rule, [column.name for column in sensitive])
+        if list_earlier(after):
+            raise UsageError(
+                "Buckets cannot be judged after other releases.",
+                "leave --after out; what linking the two gives is not looked at.",
+            )
     if publishes_centroids(manifest):
         check_centroid_rule(rule)
     if publishes_answers(manifest):
-        _check_answered(rule, after)
-
-
-def _check_buckets(rule: Model, schema: Schema, after: Any) -> None:
-    """Refuse what cannot be asked of buckets, whose rows pair people with anybody's values."""
-    check_bucket_rule(rule, [column.name for column in schema.sensitive])
-    if list_earlier(after):
-        raise UsageError(
-            "Buckets cannot be judged after other releases.",
-            "leave --after out; what linking the two gives is not looked at.",
-        )
-
-
-def _check_answered(rule: Model, after: Any) -> None:
-    """Refuse what cannot be asked of answers, which are nobody's values."""
-    check_answers_rule(rule)
-    if list_earlier(after):
-        raise UsageError(
-            "Answers cannot be judged after other releases: they are nobody's values, and join "
-            "no rows.",
-            "leave --after out; what releases spend together is for a ledger to tell.",
-        )
+        check_answer_rule(rule)
+        if list_earlier(after):
+            raise UsageError(
+                "Answers cannot be judged after other releases: they are nobody's values, and join "
+                "no rows.",
+                "leave --after out; what releases spend together is for a ledger to tell.",
+            )
 
 
 def _check_untouched(table: Path, manifest: dict[str, Any], rows: int, classes: int | None) -> None:
@@ -292,16 +313,16 @@ def _check_untouched(table: Path, manifest: dict[str, Any], rows: int, classes: 
     ``classes``: None where they were counted over other columns than the manifest's.
     """
     roles = {column.name: column.role for column in parse_released_schema(manifest).columns}
-    told = manifest.get("rows"), manifest.get("classes"), manifest["columns"]
-    found = rows, told[1] if classes is None else classes, roles
-    _check_files(table, manifest, as_told=told == found)
+    stated = manifest.get("rows"), manifest.get("classes"), manifest["columns"]
+    counted = rows, stated[1] if classes is None else classes, roles
+    _check_files(table, manifest, as_counted=stated == counted)
 
 
-def _check_files(table: Path, manifest: dict[str, Any], *, as_told: bool = True) -> None:
-    """The files have the hashes that the manifest says, and it says what was found."""
+def _check_files(table: Path, manifest: dict[str, Any], *, as_counted: bool = True) -> None:
+    """The files have the hashes that the manifest says, and it says what was counted."""
     second = table.with_name(manifest["values"]) if "values" in manifest else None
     whole = all(manifest.get(name) == value for name, value in hash_files(table, second).items())
-    if not whole or not as_told:
+    if not whole or not as_counted:
         names = table.name if second is None else f"{table.name} or {second.name}"
         raise InputError(
             f"{names} was changed after it was published, or its manifest was.",
@@ -379,65 +400,57 @@ def judge_frame(
     frame: Frame,
     schema: Schema,
     rule: Model,
+    facts: RowFacts,
+    *,
     population: Any = None,
     accept_keep: bool = False,
     show: bool = False,
-    *,
-    own: bool,
-    who: RowProviders | None = None,
-    nobody: Counterfeits | None = None,
-    people: RowPersons | None = None,
-    permuted: bool = False,
-    person: str | None = None,
 ) -> Verdict:
-    """The verdict on a frame of labels; ``own``: Shoal wrote them.
-
-    ``who`` provided the rows, where the rule asks that. ``nobody``: how many rows of each class are
-    counterfeits; everybody can take them off, so that all but m-invariance is judged without them.
-    ``people``: whom the rows are about, where that is known; not beside values that are
-    ``permuted``. ``person``: what the column is called that a population may say it by, where the
-    schema does not.
-    """
-    several = people if people is not None and people.repeat else None
-    if several is not None:
-        _refuse_several(nobody, permuted)
-    if needs_providers(rule) and who is None:
+    """The verdict on a frame of labels: its classes, recounted, by every model of the rule."""
+    persons = facts.persons
+    repeated = persons if persons is not None and persons.repeat else None
+    if repeated is not None:
+        _refuse_several(facts)
+    if needs_providers(rule) and facts.providers is None:
         raise missing_providers_error(rule)
     if "cells" in rule.needs and "population" not in rule.needs:
         raise UsageError(
             "The rule judges cells by their codes, and a published file has labels only.",
             "use a rule that judges rows and values, or a dry run.",
         )
-    apart, found = can_judge_in_parts(rule) and nobody is None and several is None, []
-    private = who is not None or (own and several is not None)
-    how: VerdictBasis = "counted with the private companion" if private else "counted"
-    for plain in (
-        recount_in_parts(frame, schema) if apart else [recount(frame, schema, who, several)]
-    ):
-        count = plain
+    is_private = facts.providers is not None or (facts.own and repeated is not None)
+    how: VerdictBasis = "counted with the private companion" if is_private else "counted"
+    if can_judge_in_parts(rule) and facts.counterfeits is None and repeated is None:
+        counts: Iterable[Recount] = recount_in_parts(frame, schema)
+    else:
+        counts = [recount(frame, schema, facts.providers, repeated)]
+    verdicts = []
+    for labelled in counts:
+        count = labelled
         if "population" in rule.needs:
-            count = add_population(plain, schema, population, own, person)
+            count = add_population(labelled, schema, population, facts.own, facts.person_column)
         groups = Groups.of(count.tally, count.cut, list_joint_columns(rule))
-        labels = plain.labels if show else None
-        if nobody is None:
-            found.append(judge_classes(rule, groups, how, labels))
+        labels = labelled.labels if show else None
+        if facts.counterfeits is None:
+            verdicts.append(judge_classes(rule, groups, how, labels))
         else:
-            real = nobody.people(count, nobody.per_class(plain))
-            found.append(judge_with_counterfeits(rule, groups, real, nobody.rows, how, labels))
-    kept = None
+            fake = facts.counterfeits
+            real = fake.people(count, fake.per_class(labelled))
+            verdicts.append(judge_with_counterfeits(rule, groups, real, fake.rows, how, labels))
+    smallest = None
     if schema.keep:
-        kept = int(count_people_sharing(frame, schema, plain, several)[0].min())
+        smallest = int(count_people_sharing(frame, schema, labelled, repeated)[0].min())
         if not accept_keep:
-            raise kept_columns_error(schema.keep, kept)
-    whole = combine_verdicts(rule, found, kept)
-    return whole if people is None else replace(whole, people=people.number)
+            raise kept_columns_error(schema.keep, smallest)
+    verdict = combine_verdicts(rule, verdicts, smallest)
+    return verdict if persons is None else replace(verdict, people=persons.number)
 
 
-def _refuse_several(nobody: Counterfeits | None, permuted: bool) -> None:
+def _refuse_several(facts: RowFacts) -> None:
     """Refuse people with several rows where nobody can say whose values are whose."""
-    if permuted:
+    if facts.are_permuted:
         raise NotEvaluatedError(f"The rule is not evaluated: {PERMUTED_VALUES}.")
-    if nobody is not None:
+    if facts.counterfeits is not None:
         raise NotEvaluatedError(
             "The rule is not evaluated: people have several rows, and there are counterfeits."
         )

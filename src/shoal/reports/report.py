@@ -49,7 +49,7 @@ from shoal.releases.published_table import as_release_list
 from shoal.releases.reader import open_frame, open_labels, parse_released_schema
 from shoal.releases.recount import Recount, count_class_rows, recount
 from shoal.releases.tallying import encode
-from shoal.releases.verification import recount_and_judge, verify
+from shoal.releases.verification import VerifyOptions, recount_and_judge
 from shoal.reports.attack_trials import run_trials
 from shoal.reports.attack_wording import reword_for_answers
 from shoal.reports.context import read_context
@@ -71,6 +71,7 @@ from shoal.reports.sections.knowledge import (
 )
 from shoal.verbs.audit import Audit, audit, tally_with_published
 from shoal.verbs.red_team import RedTeam
+from shoal.verbs.verify import verify
 
 DEFAULT_THRESHOLD = Fraction(1, 5)
 """The risk above which people are counted where no requirement says how many are to be alike."""
@@ -371,7 +372,8 @@ def _refuse_several(given: ReportRequest, source: ReportSource, frame: Frame) ->
 def _verified(given: ReportRequest, source: ReportSource) -> Verdict | None:
     accept_keep = bool(given.settings.get("accept_keep"))
     if source.manifest:
-        return recount_and_judge(given.release, rule=given.rule, accept_keep=accept_keep)
+        options = VerifyOptions(rule=given.rule, accept_keep=accept_keep)
+        return recount_and_judge(given.release, options)
     if given.rule is None:
         return None
     return verify(source.table, source.schema, given.rule, accept_keep=accept_keep)

@@ -118,6 +118,7 @@ from shoal.releases.successors.m_invariance import (
 )
 from shoal.releases.tallying import Survey, survey
 from shoal.releases.verification import (
+    RowFacts,
     judge_frame,
     kept_columns_error,
     list_earlier,
@@ -607,12 +608,14 @@ def _recount(
             frame,
             schema,
             request.rule,
-            request.population,
-            accepted,
-            own=True,
-            who=who,
-            nobody=read_counterfeits(table, about),
-            people=read_keyed_persons(private, request.schema, key),
+            RowFacts(
+                own=True,
+                providers=who,
+                counterfeits=read_counterfeits(table, about),
+                persons=read_keyed_persons(private, request.schema, key),
+            ),
+            population=request.population,
+            accept_keep=accepted,
         )
         found = add_answer_judgement(found, frame, about)
     if not found.holds:

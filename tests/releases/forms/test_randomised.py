@@ -20,7 +20,7 @@ from shoal.dp.opendp_library import describe_library
 from shoal.releases.forms._noise.answer_estimates import AnswerCounts, estimates
 from shoal.releases.forms._noise.answers import read_answers
 from shoal.releases.forms.randomised import plan_answers
-from shoal.releases.verification import recount_and_judge
+from shoal.releases.verification import VerifyOptions, recount_and_judge
 
 VALUES = ("flu", "cold", "asthma", "")
 QUASI = ("age", "sex")
@@ -151,7 +151,9 @@ def test_a_seed_marks_a_release_as_not_to_be_released(both):
     assert both.manifest["privacy"]["randomness"] == "seeded: not to be released"
     with pytest.raises(NotMetError, match="from a seed"):
         shoal.verify(both.folder)
-    assert recount_and_judge(both.folder).holds  # a report tells of it all the same
+    assert recount_and_judge(
+        both.folder, VerifyOptions()
+    ).holds  # a report tells of it all the same
 
 
 SMALL = plan_answers(

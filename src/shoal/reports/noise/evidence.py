@@ -47,7 +47,6 @@ from shoal.releases.manifest import hash_file, publishes_counts
 from shoal.releases.options import NO_INDIVIDUAL_ROWS, Progress
 from shoal.releases.reader import open_frame, parse_released_schema
 from shoal.releases.row_listing import Listing, read_columns
-from shoal.releases.verification import verify
 from shoal.reports.context import read_context
 from shoal.reports.noise.promise import explain_noise_promise
 from shoal.reports.options import ReportRequest, list_commands
@@ -56,6 +55,7 @@ from shoal.reports.sections.composition import (
     examine_composition,
     redact_composition,
 )
+from shoal.verbs.verify import verify
 
 # How large the noise of a release is, by what it publishes; and what it did, by the original.
 
