@@ -60,7 +60,7 @@ def explain_missing_total(name: str, spends: Sequence[Spend], delta: Fraction) -
     """
     if name != BASIC and not round_down(delta) > 0:
         return "It needs a budget with a δ above 0."
-    if name == ZCDP and any(_rho(one) is None for one in spends):
+    if name == ZCDP and any(_rho(spend) is None for spend in spends):
         return "A release with a δ states no ρ, so that it cannot be added up."
     return ""
 
@@ -75,11 +75,11 @@ def compose_spends(name: str, spends: Sequence[Spend], delta: Fraction = Fractio
     >>> print(compose_spends("zcdp", [Spend(1)], Fraction(1, 10**6)))
     ε 1
     """
-    found = compose_by_theorem(name, spends, delta)
-    spent = [one for one in spends if one]
-    if len(spent) == 1 and spent[0].delta <= delta and spent[0].epsilon <= found.epsilon:
-        return Spend(spent[0].epsilon, spent[0].delta, found.rho)
-    return found
+    total = compose_by_theorem(name, spends, delta)
+    spent = [spend for spend in spends if spend]
+    if len(spent) == 1 and spent[0].delta <= delta and spent[0].epsilon <= total.epsilon:
+        return Spend(spent[0].epsilon, spent[0].delta, total.rho)
+    return total
 
 
 def compose_by_theorem(name: str, spends: Sequence[Spend], delta: Fraction) -> Spend:
@@ -90,7 +90,7 @@ def compose_by_theorem(name: str, spends: Sequence[Spend], delta: Fraction) -> S
     """
     if why := explain_missing_total(name, spends, delta):
         raise NotMetError(f"There is no {name} total. {why}", "hold by another theorem: basic.")
-    spent = [one for one in spends if one]
+    spent = [spend for spend in spends if spend]
     if name == BASIC or not spent:
         return sum(spent, Spend())
     if name == ADVANCED:
@@ -104,11 +104,13 @@ def compose_advanced(spends: Sequence[Spend], slack: Fraction) -> Spend:
     >>> print(compose_advanced([Spend("1/100")] * 100, Fraction(1, 10**6)))
     ε 0.530653, δ 1e-06
     """
-    squares = sum((one.epsilon**2 for one in spends), Fraction(0))
+    squares = sum((spend.epsilon**2 for spend in spends), Fraction(0))
     logarithm = _decimal(1 / slack).ln(_LONG)
     root = _LONG.sqrt(_LONG.multiply(logarithm, _decimal(2 * squares)))
     epsilon = _above(_LONG.add(root, _decimal(squares / 2)))
-    return Spend(epsilon, min(slack + sum((one.delta for one in spends), Fraction(0)), Fraction(1)))
+    return Spend(
+        epsilon, min(slack + sum((spend.delta for spend in spends), Fraction(0)), Fraction(1))
+    )
 
 
 def convert_concentrated(rho: Fraction, delta: Fraction) -> Spend:
@@ -156,8 +158,8 @@ def compute_remaining(name: str, spends: Sequence[Spend], budget: Spend) -> Spen
     low, high = 0, math.floor(budget.epsilon * _STEPS) + 1
     while high - low > 1:
         middle = (low + high) // 2
-        one = Spend(Fraction(middle, _STEPS))
-        fits = compose_spends(name, [*spends, one], budget.delta).within(budget)
+        candidate = Spend(Fraction(middle, _STEPS))
+        fits = compose_spends(name, [*spends, candidate], budget.delta).within(budget)
         low, high = (middle, high) if fits else (low, middle)
     return Spend(Fraction(low, _STEPS))
 

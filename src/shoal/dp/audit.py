@@ -81,9 +81,11 @@ class ThresholdEvent:
     above: bool
     of_other: bool
 
-    def counts(self, one: NDArray[np.float64], other: NDArray[np.float64]) -> tuple[int, int]:
+    def counts(
+        self, before_runs: NDArray[np.float64], after_runs: NDArray[np.float64]
+    ) -> tuple[int, int]:
         """How often it happens: on the table of which it is the likelier, and on the other."""
-        first, second = (other, one) if self.of_other else (one, other)
+        first, second = (after_runs, before_runs) if self.of_other else (before_runs, after_runs)
         return self._often(first), self._often(second)
 
     def _often(self, runs: NDArray[np.float64]) -> int:
@@ -116,25 +118,25 @@ class BoundMaker:
         return np.asarray((np.logaddexp(up, down) / (ORDERS - 1) / ORDERS).max(axis=-1))
 
     def best(
-        self, one: NDArray[np.float64], other: NDArray[np.float64], statistic: int
+        self, before_runs: NDArray[np.float64], after_runs: NDArray[np.float64], statistic: int
     ) -> ThresholdEvent:
         """The event of a statistic that proves most on these runs."""
-        sides = [np.sort(side[:, statistic]) for side in (one, other)]
-        runs, levels = len(one), np.unique(np.concatenate(sides))
+        sides = [np.sort(side[:, statistic]) for side in (before_runs, after_runs)]
+        runs, levels = len(before_runs), np.unique(np.concatenate(sides))
         levels = levels[np.unique(np.linspace(0, len(levels) - 1, MAX_THRESHOLDS).astype(int))]
         bound = self.rho if self.concentrated else self.epsilon
         above = [runs - np.searchsorted(side, levels, "left") for side in sides]
         below = [np.searchsorted(side, levels, "right") for side in sides]
-        found = np.array(
+        bounds = np.array(
             [
                 bound(tail[of_other], tail[1 - of_other], runs)
                 for tail in (above, below)
                 for of_other in (0, 1)
             ]
         )
-        row, at = divmod(int(found.argmax()), len(levels))
+        row, at = divmod(int(bounds.argmax()), len(levels))
         return ThresholdEvent(
-            float(found[row, at]), statistic, float(levels[at]), row < 2, row % 2 == 1
+            float(bounds[row, at]), statistic, float(levels[at]), row < 2, row % 2 == 1
         )
 
 
@@ -147,8 +149,8 @@ def bound_share_below(hits: ArrayLike, runs: int, doubt: float) -> NDArray[np.fl
     from scipy.special import betaincinv
 
     happened = np.asarray(hits)
-    found = betaincinv(np.maximum(happened, 1), runs - happened + 1, doubt)
-    return np.where(happened > 0, found, 0.0)
+    low = betaincinv(np.maximum(happened, 1), runs - happened + 1, doubt)
+    return np.where(happened > 0, low, 0.0)
 
 
 def bound_share_above(hits: ArrayLike, runs: int, doubt: float) -> NDArray[np.float64]:
@@ -194,7 +196,7 @@ class RunOutputs:
     @classmethod
     def of(cls, found: Sequence[Any], size: int) -> RunOutputs:
         """The outputs of runs on a table of so many cells; of other lengths only that is known."""
-        rows = [np.asarray(one, np.float64).ravel() for one in found]
+        rows = [np.asarray(output, np.float64).ravel() for output in found]
         lengths = np.array([len(row) for row in rows])
         cells = np.full((len(rows), size), np.nan)
         for row, into in zip(rows, cells, strict=True):
@@ -205,7 +207,7 @@ class RunOutputs:
     @classmethod
     def joined(cls, parts: Sequence[RunOutputs]) -> RunOutputs:
         """Several, one after the other."""
-        cells, lengths = ([getattr(one, name) for one in parts] for name in ("cells", "lengths"))
+        cells, lengths = ([getattr(part, name) for part in parts] for name in ("cells", "lengths"))
         return cls(np.concatenate(cells), np.concatenate(lengths))
 
 
@@ -236,7 +238,7 @@ class OutputStatistics:
         side, whole = np.sign(there - here), outputs.lengths == len(own)
         met_there, met_here = mine == there, mine == here
         which = met_there.all(axis=1) * 1.0 - met_here.all(axis=1)
-        found = (
+        statistics = (
             (mine - (here + there) / 2) @ (there - here),
             (np.abs(mine - here) - np.abs(mine - there)).sum(axis=1),
             met_there.sum(axis=1) - met_here.sum(axis=1),
@@ -245,7 +247,7 @@ class OutputStatistics:
             which * (1 + (others == 0).sum(axis=1)),
             np.round(self._features(outputs) @ self.weights, 9),
         )
-        return np.stack(found, axis=1).astype(np.float64)
+        return np.stack(statistics, axis=1).astype(np.float64)
 
     def _filled(self, outputs: RunOutputs) -> Floats:
         """The cells, with what says nothing of either table where none is printed."""
@@ -270,12 +272,12 @@ def fit_separator(one: Floats, other: Floats) -> Floats:
     apart = other.mean(axis=0) - one.mean(axis=0)
     error = np.sqrt(one.var(axis=0) / len(one) + other.var(axis=0) / len(other)) + 1e-9
     weights, telling = np.zeros(one.shape[1]), np.abs(apart) / error
-    kept = np.flatnonzero(telling > TELLING)
-    kept = kept[np.argsort(-telling[kept], kind="stable")[:MOST]]
-    if len(kept):
-        within = sum(np.atleast_2d(np.cov(side[:, kept], rowvar=False)) for side in (one, other))
+    used = np.flatnonzero(telling > TELLING)
+    used = used[np.argsort(-telling[used], kind="stable")[:MOST]]
+    if len(used):
+        within = sum(np.atleast_2d(np.cov(side[:, used], rowvar=False)) for side in (one, other))
         own = np.diag(np.diag(within) + 1e-6)
-        weights[kept] = np.linalg.solve((1 - OWN_NOISE) * within + OWN_NOISE * own, apart[kept])
+        weights[used] = np.linalg.solve((1 - OWN_NOISE) * within + OWN_NOISE * own, apart[used])
     return weights
 
 
@@ -387,19 +389,21 @@ def audit_epsilon(
         raise UsageError("A confidence is between 0 and 1.", "write for example confidence=0.99.")
     rng = None if seed is None else np.random.default_rng(seed)
     running = _Running(mechanism, _neighbours(before, after), rng, at_once, statistic is not None)
-    told = progress or (lambda step, done, of: None)
-    one, other = _seen(running, runs, statistic, told)
-    return _audited(one, other, claimed, confidence, EVENTS if statistic is None else ("",))
+    report = progress or (lambda step, done, of: None)
+    before_runs, after_runs = _collect_statistics(running, runs, statistic, report)
+    return _choose_and_count(
+        before_runs, after_runs, claimed, confidence, EVENTS if statistic is None else ("",)
+    )
 
 
 def _neighbours(before: ArrayLike, after: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
-    one, other = (np.asarray(table, np.int64).ravel() for table in (before, after))
-    if len(one) != len(other) or np.array_equal(one, other):
+    first, second = (np.asarray(table, np.int64).ravel() for table in (before, after))
+    if len(first) != len(second) or np.array_equal(first, second):
         raise UsageError(
             "Two neighbouring tables have the same cells, and differ in some of them.",
             "give the counts with a person and the counts without.",
         )
-    return one, other
+    return first, second
 
 
 @dataclass(frozen=True)
@@ -418,28 +422,28 @@ class _Running:
         done, most = 0, max(self.at_once, RUNS_PER_REPORT if self.at_once == 1 else 1)
         while done < runs:
             many = min(most, runs - done)
-            yield self._alone(many) if self.at_once == 1 else self._together(many)
+            yield self._run_singly(many) if self.at_once == 1 else self._run_in_batch(many)
             done += many
 
-    def _alone(self, runs: int) -> tuple[Any, Any]:
-        found: tuple[list[Any], list[Any]] = ([], [])
+    def _run_singly(self, runs: int) -> tuple[Any, Any]:
+        pair: tuple[list[Any], list[Any]] = ([], [])
         for _ in range(runs):
-            for table, outputs in zip(self.tables, found, strict=True):
+            for table, outputs in zip(self.tables, pair, strict=True):
                 outputs.append(self.mechanism(table.copy(), self.rng))
-        return found if self.bare else (self._outputs(found[0]), self._outputs(found[1]))
+        return pair if self.bare else (self._outputs(pair[0]), self._outputs(pair[1]))
 
-    def _together(self, runs: int) -> tuple[Any, Any]:
-        one, other = (
+    def _run_in_batch(self, runs: int) -> tuple[Any, Any]:
+        first, second = (
             list(np.asarray(self.mechanism(np.tile(table, (runs, 1)), self.rng)))
             for table in self.tables
         )
-        return (one, other) if self.bare else (self._outputs(one), self._outputs(other))
+        return (first, second) if self.bare else (self._outputs(first), self._outputs(second))
 
     def _outputs(self, found: Sequence[Any]) -> RunOutputs:
         return RunOutputs.of(found, len(self.tables[0]))
 
 
-def _seen(
+def _collect_statistics(
     running: _Running,
     runs: int,
     statistic: Statistic | None,
@@ -449,60 +453,60 @@ def _seen(
 
     What is learnt from outputs is learnt from the first quarter of the runs.
     """
-    found: tuple[list[Any], list[Any]] = ([], [])
-    look: Callable[[Any], Any] = _numbered(statistic)
+    statistics: tuple[list[Any], list[Any]] = ([], [])
+    look: Callable[[Any], Any] = _apply_statistic(statistic)
     done, first = 0, runs // 4
     if statistic is None:
         parts = list(running.parts(first))
         learnt = [RunOutputs.joined([part[i] for part in parts]) for i in (0, 1)]
         look, done = OutputStatistics.of(*running.tables, *learnt), first
-        for outputs, rows in zip(learnt, found, strict=True):
+        for outputs, rows in zip(learnt, statistics, strict=True):
             rows.append(look(outputs))
     for pair in running.parts(runs - done):
         progress("auditing", done, runs)
-        for outputs, rows in zip(pair, found, strict=True):
+        for outputs, rows in zip(pair, statistics, strict=True):
             rows.append(look(outputs))
         done += len(rows[-1])
-    one, other = (np.concatenate(rows).astype(np.float64) for rows in found)
-    return one, other
+    before_runs, after_runs = (np.concatenate(rows).astype(np.float64) for rows in statistics)
+    return before_runs, after_runs
 
 
-def _numbered(statistic: Statistic | None) -> Callable[[Any], list[tuple[float]]]:
+def _apply_statistic(statistic: Statistic | None) -> Callable[[Any], list[tuple[float]]]:
     """Somebody's own number of each output; none at all is the smallest."""
 
     def look(outputs: Any) -> list[tuple[float]]:
         assert statistic is not None
-        numbers = [float(statistic(one)) for one in outputs]
-        return [(-math.inf if math.isnan(one) else one,) for one in numbers]
+        numbers = [float(statistic(output)) for output in outputs]
+        return [(-math.inf if math.isnan(number) else number,) for number in numbers]
 
     return look
 
 
-def _audited(
-    one: NDArray[np.float64],
-    other: NDArray[np.float64],
+def _choose_and_count(
+    before_runs: NDArray[np.float64],
+    after_runs: NDArray[np.float64],
     claimed: Spend,
     confidence: float,
     names: Sequence[str],
 ) -> EpsilonAudit:
     """Choose the event on the first half of the runs, and count it on the second."""
     doubts = BoundMaker(float(claimed.delta), (1 - confidence) / 2, claimed.rho is not None)
-    half = len(one) // 2
+    half = len(before_runs) // 2
 
     def best(
         statistic: int,
     ) -> ThresholdEvent:  # what is learnt from runs is not chosen by the same runs
-        first = len(one) // 4 if names[statistic] in FITTED else 0
-        return doubts.best(one[first:half], other[first:half], statistic)
+        first = len(before_runs) // 4 if names[statistic] in FITTED else 0
+        return doubts.best(before_runs[first:half], after_runs[first:half], statistic)
 
-    event = max((best(i) for i in range(one.shape[1])), key=lambda event: event.bound)
-    hits, counted = event.counts(one[half:], other[half:]), len(one) - half
+    event = max((best(i) for i in range(before_runs.shape[1])), key=lambda event: event.bound)
+    hits, counted = event.counts(before_runs[half:], after_runs[half:]), len(before_runs) - half
     low, most = (doubts.epsilon(*pair, counted) for pair in (hits, (counted, 0)))
     rho_low = None if claimed.rho is None else float(doubts.rho(*hits, counted))
     return EpsilonAudit(
         epsilon_low=max(float(low), 0.0),
         claimed=claimed,
-        runs=len(one),
+        runs=len(before_runs),
         confidence=confidence,
         most=float(most),
         event=names[event.statistic],

@@ -124,16 +124,24 @@ def compute_belief_curves(epsilon: float, exponent: float) -> list[dict[str, Any
     They are dense along both, where a steep curve leaves one of the two no room.
     """
     factor = exponent / epsilon
-    others = [one for one in OTHERS if abs(one - epsilon) > CLOSE * epsilon and one * factor <= FAR]
+    others = [
+        other
+        for other in OTHERS
+        if abs(other - epsilon) > CLOSE * epsilon and other * factor <= FAR
+    ]
     return [
-        {"epsilon": one, "exponent": one * factor, "points": _points(one * factor)}
-        for one in (epsilon, *others)
+        {
+            "epsilon": drawn_epsilon,
+            "exponent": drawn_epsilon * factor,
+            "points": _points(drawn_epsilon * factor),
+        }
+        for drawn_epsilon in (epsilon, *others)
     ]
 
 
 def _points(exponent: float) -> list[dict[str, float]]:
     even = {step / STEPS for step in range(STEPS + 1)}
-    places = sorted(even.union(*(move_belief(one, exponent) for one in even)))
+    places = sorted(even.union(*(move_belief(belief, exponent) for belief in even)))
     ends = ((before, *move_belief(before, exponent)) for before in places)
     return [{"before": before, "low": low, "high": high} for before, low, high in ends]
 
@@ -164,22 +172,22 @@ def _belief(about: str, before: Fraction, spend: Spend, steps: int) -> BeliefBou
 def _priors(prior: Prior, about: str) -> list[tuple[str, Fraction]]:
     if not isinstance(prior, Mapping):
         return [(about, _probability(prior))]
-    found = [(str(value), _probability(p)) for value, p in prior.items()]
-    if not found or abs(sum((p for _, p in found), Fraction(-1))) > SUM_TOLERANCE:
+    priors = [(str(value), _probability(p)) for value, p in prior.items()]
+    if not priors or abs(sum((p for _, p in priors), Fraction(-1))) > SUM_TOLERANCE:
         raise UsageError(
             "The probabilities of the values do not add up to 1.",
             "name every value, or give the probability of one statement.",
         )
-    return found
+    return priors
 
 
 def _probability(number: Number) -> Fraction:
     try:
-        found = to_exact(number)
+        probability = to_exact(number)
     except UsageError:
-        found = Fraction(-1)
-    if not 0 <= found <= 1:
+        probability = Fraction(-1)
+    if not 0 <= probability <= 1:
         raise UsageError(
             "A belief before the release is a probability.", "write a number from 0 to 1: prior=0.1"
         )
-    return found
+    return probability

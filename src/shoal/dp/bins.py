@@ -100,16 +100,18 @@ class Bins:
         >>> build_bins(Column("age", "quasi", "number", bounds=(0, 120))).codes([-3, 19, 24.5, 130])
         array([ 0,  1,  2, 12], dtype=int32)
         """
-        found = self._axis.codes(leaves) if self.leaves else self._placed(leaves)
-        if (found < 0).any():
-            rows = np.ones(len(found), dtype=np.int64) if rows is None else rows
-            empty = np.array([one is None or one != one for one in leaves], dtype=np.bool_)
-            raise self._refused(int(rows[(found < 0) & empty].sum()), int(rows[found < 0].sum()))
-        return found
+        codes = self._axis.codes(leaves) if self.leaves else self._find_intervals(leaves)
+        if (codes < 0).any():
+            rows = np.ones(len(codes), dtype=np.int64) if rows is None else rows
+            empty = np.array([leaf is None or leaf != leaf for leaf in leaves], dtype=np.bool_)
+            raise self._explain_refusal(
+                int(rows[(codes < 0) & empty].sum()), int(rows[codes < 0].sum())
+            )
+        return codes
 
     def read(self, labels: Sequence[Any] | NDArray[Any]) -> Codes:
         """The cell that each label of this column names; -1 for what is none of them."""
-        return np.array([self._named.get(label, -1) for label in labels], dtype=np.int32)
+        return np.array([self._code_of_label.get(label, -1) for label in labels], dtype=np.int32)
 
     def of_leaves(self, axis: Axis) -> Codes:
         """The cell of every code of an axis; -1 for leaves that the domain leaves out.
@@ -117,23 +119,23 @@ class Bins:
         A taxonomy has such leaves where a narrower domain is stated; no row does.
         """
         leaves = [*axis.leaves, *([None] if axis.null else [])]
-        found = np.full(len(leaves), -1, dtype=np.int32)
+        codes = np.full(len(leaves), -1, dtype=np.int32)
         listed = {*self.leaves, None} if self.leaves else set(leaves)
         there = [at for at, leaf in enumerate(leaves) if leaf in listed]
-        found[there] = self.codes([leaves[at] for at in there])
-        return found
+        codes[there] = self.codes([leaves[at] for at in there])
+        return codes
 
-    def _placed(self, leaves: Sequence[Any] | NDArray[Any]) -> Codes:
+    def _find_intervals(self, leaves: Sequence[Any] | NDArray[Any]) -> Codes:
         """The interval of each value, after what lies beyond the bounds has been moved to them."""
         assert self.bounds is not None
         places = to_positions(leaves, self.kind)
-        found = np.searchsorted(self.starts, np.clip(places, *self.bounds), side="right") - 1
+        cells = np.searchsorted(self.starts, np.clip(places, *self.bounds), side="right") - 1
         if self.single:
-            found[places != np.floor(places)] = -1
-        found[np.isnan(places)] = len(self.starts) if self.null else -1
-        return found.astype(np.int32)
+            cells[places != np.floor(places)] = -1
+        cells[np.isnan(places)] = len(self.starts) if self.null else -1
+        return cells.astype(np.int32)
 
-    def _refused(self, empty: int, wrong: int) -> InputError:
+    def _explain_refusal(self, empty: int, wrong: int) -> InputError:
         column = f"Column {quote_name(self.name)}"
         if empty:
             read, how = self._read_as_empty()
@@ -156,7 +158,7 @@ class Bins:
 
     def _read_as_empty(self) -> tuple[str, str]:
         """Where a listed value is a mark that readers take for null: that, and what to do."""
-        mark = next((one for one in NULL_MARKS if one in self.leaves), None)
+        mark = next((null_mark for null_mark in NULL_MARKS if null_mark in self.leaves), None)
         if mark is None:
             return "", ""
         return (
@@ -169,11 +171,11 @@ class Bins:
         return Axis(self.name, self.kind, "flat", self.leaves, self.null)
 
     @cached_property
-    def _named(self) -> dict[Any, int]:
-        named = {
+    def _code_of_label(self) -> dict[Any, int]:
+        code_of_label = {
             label: code for shown in (self.printed, self.labels) for code, label in enumerate(shown)
         }
-        return named | ({None: self.size - 1} if self.null else {})
+        return code_of_label | ({None: self.size - 1} if self.null else {})
 
 
 def build_all_bins(schema: Schema) -> tuple[Bins, ...]:
@@ -188,16 +190,16 @@ def build_all_bins(schema: Schema) -> tuple[Bins, ...]:
             f"Column {quote_name(name)} is to be published as it is, which noise does not protect.",
             f"{role_hint(name)}; or identifier, to leave it out.",
         )
-    found: list[Bins] = []
+    column_bins: list[Bins] = []
     amiss: list[InputError] = []
     for column in (*schema.quasi, *schema.sensitive):
         try:
-            found.append(build_bins(column))
+            column_bins.append(build_bins(column))
         except SchemaError as error:
             amiss.append(error)
     if amiss:
         raise _several_open(amiss) or join_errors(amiss)
-    return tuple(found)
+    return tuple(column_bins)
 
 
 def build_bins(column: Column) -> Bins:
@@ -234,14 +236,14 @@ def _half_open(labels: Sequence[str], single: bool, alone: bool) -> tuple[str, .
     >>> _half_open(["[10-19]", "[-5 - -1]", "<20", "[0.5, 1[", "[60-64]"], False, True)
     ('[10, 20[', '[-5, 0[', '<20', '[0.5, 1[', '60')
     """
-    found = []
+    half_open = []
     for label in labels:
         low, high = read_range(label) or ("", "")
         wide = f"[{low}, {format_number(float(high) + 1)}[" if low else label
-        found.append(low if single else wide)
-    if alone and found[-1].startswith("["):
-        found[-1] = found[-1][1:].partition(",")[0]
-    return tuple(found)
+        half_open.append(low if single else wide)
+    if alone and half_open[-1].startswith("["):
+        half_open[-1] = half_open[-1][1:].partition(",")[0]
+    return tuple(half_open)
 
 
 def infer_column_kind(column: Column) -> str:
@@ -284,14 +286,14 @@ def _listed(column: Column, kind: str, stated: tuple[Any, ...], null: bool) -> B
 
 def _value(column: Column, kind: str, value: Any) -> Any:
     """A value of the domain as the table has it."""
-    found = lv.parse_leaf(format_value(value), kind)
-    if found is None:
+    leaf = lv.parse_leaf(format_value(value), kind)
+    if leaf is None:
         raise SchemaError(
             f"Column {quote_name(column.name)} is a {kind}, and its domain has values that are "
             "none.",
             _under(column.name, 'kind = "category"') + "; or correct its domain.",
         )
-    return found
+    return leaf
 
 
 def _dates(column: Column) -> tuple[Level, NDArray[np.float64]]:

@@ -44,8 +44,8 @@ def make_consistent(tables: Mapping[Key, NDArray[Any]], sizes: Sequence[int]) ->
         if list(key) != sorted(set(key)):
             raise ValueError("a table's columns are numbered in ascending order")
         shaped[key] = np.asarray(table, dtype=np.float64).reshape([sizes[at] for at in key])
-    found = _agreeing(shaped, sizes)
-    return {key: table.reshape(np.shape(tables[key])) for key, table in found.items()}
+    agreeing = _agreeing(shaped, sizes)
+    return {key: table.reshape(np.shape(tables[key])) for key, table in agreeing.items()}
 
 
 def _agreeing(tables: Tables, sizes: Sequence[int]) -> Tables:

@@ -37,18 +37,18 @@ def translate_refusals() -> Iterator[None]:
         yield
     except ShoalError:
         raise
-    except _refused():
+    except _library_error():
         raise UsageError(
             "The noise for this epsilon and delta cannot be drawn.",
             "choose an epsilon between 0.01 and 10, and no delta or one such as 1e-6.",
         ) from None
 
 
-def _refused() -> type[Exception]:
+def _library_error() -> type[Exception]:
     from opendp.mod import OpenDPException
 
-    found: type[Exception] = OpenDPException
-    return found
+    exception: type[Exception] = OpenDPException
+    return exception
 
 
 def describe_library() -> str:

@@ -58,17 +58,17 @@ class Response:
             raise ValueError(f"codes are from 0 to {self.values - 1}")
         if rng is not None:
             return draw_answers(codes, self.values, self.keep, rng)
-        return codes.copy() if self.values == 1 else self._drawn(codes, progress)
+        return codes.copy() if self.values == 1 else self._draw_by_library(codes, progress)
 
-    def _drawn(self, codes: Codes, progress: Progress | None) -> Codes:
+    def _draw_by_library(self, codes: Codes, progress: Progress | None) -> Codes:
         """OpenDP's answers: rows of one value together, as a vector of independent answers to it.
 
         Composition is only how the library is asked for many answers in one call, about four
         times faster than one by one; each of them is another person's.
         """
         dp = load_opendp()
-        one = _measurement(self.values, self.keep)
-        together = dp.c.make_composition([one] * _AT_ONCE)
+        draw_answer = _measurement(self.values, self.keep)
+        draw_batch = dp.c.make_composition([draw_answer] * _AT_ONCE)
         drawn, done = np.empty_like(codes), 0
         order = np.argsort(codes, kind="stable")
         for rows in np.split(order, np.flatnonzero(np.diff(codes[order])) + 1):
@@ -76,8 +76,8 @@ class Response:
                 batch = rows[start : start + _AT_ONCE]
                 true = int(codes[batch[0]])
                 few = len(batch) < _AT_ONCE // 4
-                found = [one(true) for _ in batch] if few else together(true)
-                drawn[batch] = found[: len(batch)]
+                answers = [draw_answer(true) for _ in batch] if few else draw_batch(true)
+                drawn[batch] = answers[: len(batch)]
                 done += len(batch)
                 if progress:
                     progress(done, len(codes))

@@ -102,7 +102,7 @@ def check_exchanged_counts(
     ''
     """
     alike = true / max(1, int(true.sum()))
-    looks = [(NEAR, alike), *((FAR, sign * one) for one in np.eye(len(true)) for sign in (1, -1))]
+    looks = [(NEAR, alike), *((FAR, sign * unit) for unit in np.eye(len(true)) for sign in (1, -1))]
     tails = [_tail_of_answers(weight, answers, true, chance) for _, weight in looks]
     # the first look is what tells less noise than stated: half of the doubt is its own
     parts = [2.0, *[2.0 * (len(looks) - 1)] * (len(looks) - 1)]

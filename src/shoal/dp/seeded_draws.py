@@ -35,12 +35,12 @@ def draw_gaussian(sigma: float, size: int, rng: np.random.Generator) -> NDArray[
     exp(−(|y| − σ²/t)² / (2σ²)); more than a third of them are.
     """
     t = math.floor(sigma) + 1
-    found = np.empty(0, dtype=np.int64)
-    while len(found) < size:
-        drawn = draw_laplace(t, 3 * (size - len(found)) + 10, rng)
+    accepted = np.empty(0, dtype=np.int64)
+    while len(accepted) < size:
+        drawn = draw_laplace(t, 3 * (size - len(accepted)) + 10, rng)
         chance = np.exp(-((np.abs(drawn) - sigma**2 / t) ** 2) / (2 * sigma**2))
-        found = np.concatenate([found, drawn[rng.random(len(drawn)) < chance]])
-    return found[:size]
+        accepted = np.concatenate([accepted, drawn[rng.random(len(drawn)) < chance]])
+    return accepted[:size]
 
 
 def draw_answers(

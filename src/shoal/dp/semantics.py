@@ -81,8 +81,8 @@ class Bound:
     def to_json(self) -> dict[str, Any]:
         """Plain values for JSON: ε' and δ' as computed, and what they say."""
         names = ("distance", "chance", "vacuous", "weak")
-        told = {name: getattr(self, name) for name in names}
-        return {name: to_json_value(value) for name, value in {**vars(self), **told}.items()}
+        derived = {name: getattr(self, name) for name in names}
+        return {name: to_json_value(value) for name, value in {**vars(self), **derived}.items()}
 
     def __str__(self) -> str:
         if self.vacuous:
@@ -124,7 +124,7 @@ class SemanticPrivacy:
 
     def to_json(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        told = {
+        facts = {
             "edition": EDITION,
             **self.spend.to_json(),
             "people": self.people,
@@ -135,7 +135,7 @@ class SemanticPrivacy:
             "even": self.even.to_json(),
             "beliefs": [belief.to_json() for belief in self.beliefs],
         }
-        return {name: to_json_value(value) for name, value in told.items()}
+        return {name: to_json_value(value) for name, value in facts.items()}
 
     @property
     def best(self) -> Bound:

@@ -132,12 +132,14 @@ def bundle_pairs(
     rows = np.bincount(bundle, pairs.rows, len(first)).astype(np.int64)
     sole = np.bincount(bundle, minlength=len(first)) == 1
     twins, partner, cell = (column[first] for column in pairs[:3])
-    made = PairBundles(twins, partner, cell, rows, size, sole)
-    same = _fixed(pairs, bundle, twins, loose)
-    return made.take(same), made.take(~same)
+    bundles = PairBundles(twins, partner, cell, rows, size, sole)
+    same = _find_fixed_bundles(pairs, bundle, twins, loose)
+    return bundles.take(same), bundles.take(~same)
 
 
-def _fixed(pairs: AssignablePairs, bundle: Ints, owner: Ints, loose: tuple[Flags, Flags]) -> Flags:
+def _find_fixed_bundles(
+    pairs: AssignablePairs, bundle: Ints, owner: Ints, loose: tuple[Flags, Flags]
+) -> Flags:
     """Of each bundle whether its edge, from the twins that own it, is a bridge."""
     m, n = map(len, loose)
     first, end = m + n, m + n + len(owner)
@@ -171,8 +173,8 @@ def find_bridges(one: Ints, other: Ints, nodes: int) -> Flags:
     [False, False, False, True]
     """
     start, near, edge = _adjacent(one, other, nodes)
-    found: Flags = _bridges(start, near, edge, len(one))
-    return found
+    bridge: Flags = _bridges(start, near, edge, len(one))
+    return bridge
 
 
 @njit(cache=True, nogil=True)
@@ -198,31 +200,31 @@ def _bridges(start, near, edge, edges):
     """Tarjan 1974: walk down first; an edge is a bridge if nothing below it leads around it."""
     nodes = len(start) - 1
     at = start[:-1].copy()
-    seen = np.full(nodes, -1, dtype=np.int64)
+    visited = np.full(nodes, -1, dtype=np.int64)
     low = np.empty(nodes, dtype=np.int64)
     via = np.full(nodes, -1, dtype=np.int64)
     above = np.full(nodes, -1, dtype=np.int64)
     bridge = np.zeros(edges, dtype=np.bool_)
     time = 0
     for root in range(nodes):
-        node = root if seen[root] < 0 else -1
+        node = root if visited[root] < 0 else -1
         while node >= 0:
-            if seen[node] < 0:
-                seen[node] = low[node] = time
+            if visited[node] < 0:
+                visited[node] = low[node] = time
                 time += 1
             if at[node] < start[node + 1]:
                 k = at[node]
                 at[node] += 1
-                if seen[near[k]] < 0:
+                if visited[near[k]] < 0:
                     via[near[k]], above[near[k]] = edge[k], node
                     node = near[k]
                 elif edge[k] != via[node]:
-                    low[node] = min(low[node], seen[near[k]])
+                    low[node] = min(low[node], visited[near[k]])
             else:
                 up = above[node]
                 if up >= 0:
                     low[up] = min(low[up], low[node])
-                    bridge[via[node]] = low[node] > seen[up]
+                    bridge[via[node]] = low[node] > visited[up]
                 node = up
     return bridge
 
@@ -248,11 +250,13 @@ def find_max_rows_per_pair(
     >>> find_max_rows_per_pair(one, other, *pairs)[0].tolist()
     [1, 1, 1]
     """
-    found = np.zeros(len(others), np.int64)
+    max_rows = np.zeros(len(others), np.int64)
     twins = np.repeat(np.arange(len(one)), np.diff(start))
     limit = np.where(possible, np.minimum(one[twins], other[others]), 0)
-    cut: int = _most(start, others, twins, limit, found, MAX_STEPS, *_room(other, others, rows))
-    return found, cut
+    cut: int = _fill_max_rows(
+        start, others, twins, limit, max_rows, MAX_STEPS, *_room(other, others, rows)
+    )
+    return max_rows, cut
 
 
 def find_min_rows_per_place(
@@ -266,10 +270,12 @@ def find_min_rows_per_place(
     >>> find_min_rows_per_place(one, other, start, np.array([0, 1]), np.array([2, 0]))[0].tolist()
     [1, 0]
     """
-    found = np.zeros(len(other), np.int64)
+    min_rows = np.zeros(len(other), np.int64)
     twins = np.repeat(np.arange(len(one)), np.diff(start))
-    cut: int = _least(start, others, twins, found, MAX_STEPS, *_room(other, others, rows))
-    return found, cut
+    cut: int = _fill_min_rows(
+        start, others, twins, min_rows, MAX_STEPS, *_room(other, others, rows)
+    )
+    return min_rows, cut
 
 
 def count_min_rows_on_pairs(one: Ints, other: Ints, start: Ints, others: Ints, some: Flags) -> int:
@@ -335,7 +341,7 @@ def _room(other: Ints, others: Ints, rows: Ints) -> tuple[Ints, Ints, Ints, Ints
 
 
 @njit(cache=True, nogil=True)
-def _most(start, others, twins, limit, found, steps, flow, spare, begin, back):
+def _fill_max_rows(start, others, twins, limit, max_rows, steps, flow, spare, begin, back):
     marks = _marks(len(start) - 1, len(spare))
     held = np.full(len(spare), -1, dtype=np.int64)  # the pair of the twins in turn, by place
     cut = 0
@@ -345,7 +351,7 @@ def _most(start, others, twins, limit, found, steps, flow, spare, begin, back):
         for e in range(start[i], start[i + 1]):
             j = others[e]
             if marks[3][1] > steps:
-                found[e], cut = limit[e], cut + (flow[e] < limit[e])
+                max_rows[e], cut = limit[e], cut + (flow[e] < limit[e])
                 continue
             while flow[e] < limit[e]:
                 at = j
@@ -353,15 +359,15 @@ def _most(start, others, twins, limit, found, steps, flow, spare, begin, back):
                     at = _search(j, i, held, start, others, twins, flow, spare, begin, back, marks)
                 if at < 0:
                     break
-                _onto(e, at, held, start, others, twins, flow, spare, limit[e], marks)
-            found[e] = flow[e]
+                _move_onto_pair(e, at, held, start, others, twins, flow, spare, limit[e], marks)
+            max_rows[e] = flow[e]
         for e in range(start[i], start[i + 1]):
             held[others[e]] = -1
     return cut
 
 
 @njit(cache=True)
-def _onto(e, at, held, start, others, twins, flow, spare, limit, marks):
+def _move_onto_pair(e, at, held, start, others, twins, flow, spare, limit, marks):
     """Move rows onto a pair by the way that was found, which ends at a place."""
     i, j, from_ = twins[e], others[e], held[at]
     free = at == j or from_ < 0 or flow[from_] == 0
@@ -380,7 +386,7 @@ def _onto(e, at, held, start, others, twins, flow, spare, limit, marks):
 
 
 @njit(cache=True, nogil=True)
-def _least(start, others, twins, found, steps, flow, spare, begin, back):
+def _fill_min_rows(start, others, twins, min_rows, steps, flow, spare, begin, back):
     marks = _marks(len(start) - 1, len(spare))
     held = np.full(len(spare), -1, dtype=np.int64)
     nobody = np.int64(-1)  # a plain -1 would be a type of its own, and compile the search again
@@ -401,7 +407,7 @@ def _least(start, others, twins, found, steps, flow, spare, begin, back):
             spare[at] -= number
             spare[j] += number
             taken -= number
-        found[j] = taken
+        min_rows[j] = taken
     return cut
 
 

@@ -87,10 +87,10 @@ def search_pairs(one: BoxSide, other: BoxSide, words: Ints, l: int) -> PairSearc
         np.bitwise_or.reduceat(boxes.sets, start[:-1]),
     )
     met, few, common = np.zeros((3, number), np.int64)
-    found = PairSearch(met, few, np.full(number, -1), common)
+    worst = PairSearch(met, few, np.full(number, -1), common)
     work = number * len(one.low)
-    share_out(_paired, number, work, start, *block, *boxes, *other, words, l, *found)
-    return found._replace(first=np.where(found.first < 0, -1, order[found.first]))
+    share_out(_paired, number, work, start, *block, *boxes, *other, words, l, *worst)
+    return worst._replace(first=np.where(worst.first < 0, -1, order[worst.first]))
 
 
 def _near(side: BoxSide, words: Ints) -> tuple[Ints, Ints]:
@@ -262,12 +262,12 @@ def search_combinations(
     number = len(last.low)
     left, unfinished = np.zeros(number, np.int64), np.zeros(number, np.bool_)
     chosen = np.full((number, sides), -1, np.int32)
-    begin, found = 0, CombinationSearch(left, chosen, unfinished)
+    begin, worst = 0, CombinationSearch(left, chosen, unfinished)
     while begin < number:
         begin, work = _combine(
-            begin, boxes, last, *near, words, below, work, MAX_STEPS_PER_BOX, *found
+            begin, boxes, last, *near, words, below, work, MAX_STEPS_PER_BOX, *worst
         )
-    return found, work
+    return worst, work
 
 
 @njit(cache=True, nogil=True)
@@ -278,14 +278,14 @@ def _combine(begin, boxes, last, start, near, words, below, work, each, left, ch
         if spent > each:
             return j, work
         budget = np.array([min(work, each)])
-        _of_box(j, boxes, last, start, near, words, below, budget, left, chosen, unfinished)
+        _search_box(j, boxes, last, start, near, words, below, budget, left, chosen, unfinished)
         used = min(work, each) - budget[0]
         work, spent = max(0, work - used), spent + used
     return len(below), work
 
 
 @njit(cache=True)
-def _of_box(j, boxes, last, start, near, words, below, budget, left, chosen, unfinished):
+def _search_box(j, boxes, last, start, near, words, below, budget, left, chosen, unfinished):
     """The worst combination of one box."""
     listed, local, size = _useful(boxes, near[start[j] : start[j + 1]], last.values[j])
     budget[0] -= start[j + 1] - start[j]
@@ -300,15 +300,15 @@ def _of_box(j, boxes, last, start, near, words, below, budget, left, chosen, unf
     for value in range(size):
         stack.still[0, value >> 6] |= np.uint64(1) << np.uint64(value & 63)
     for few in range(1, min(below[j], size)):
-        found = _leaving(few, size, stack, boxes, listed, local, words, budget)
-        if found < 0:
+        depth_found = _search_leaving(few, size, stack, boxes, listed, local, words, budget)
+        if depth_found < 0:
             unfinished[j] = True
-        if found > 0:
+        if depth_found > 0:
             left[j] = few
-            for level in range(found):
+            for level in range(depth_found):
                 box = listed[stack.listed[level, stack.tried[level]]]
                 chosen[j, boxes.side[box]] = box
-        if found != 0:
+        if depth_found != 0:
             return
 
 
@@ -355,28 +355,28 @@ def _stack(depth, number, last, words):
 
 
 @njit(cache=True)
-def _leaving(few, size, stack, boxes, listed, local, words, budget):
+def _search_leaving(few, size, stack, boxes, listed, local, words, budget):
     """Search a combination that leaves just ``few`` values, for every choice of them.
 
     How many boxes it has; 0 where there is none, -1 where the search was cut short.
     """
-    kept = np.arange(few)
+    left_values = np.arange(few)
     bits = np.empty(local.shape[1], np.uint64)
     while True:
         bits[:] = 0
-        for value in kept:
+        for value in left_values:
             bits[value >> 6] |= np.uint64(1) << np.uint64(value & 63)
-        found = _search(bits, few, size, stack, boxes, listed, local, words, budget)
-        if found != 0:
-            return found
+        boxes_used = _search(bits, few, size, stack, boxes, listed, local, words, budget)
+        if boxes_used != 0:
+            return boxes_used
         at = few - 1
-        while at >= 0 and kept[at] == size - few + at:
+        while at >= 0 and left_values[at] == size - few + at:
             at -= 1
         if at < 0:
             return 0
-        kept[at] += 1
+        left_values[at] += 1
         for i in range(at + 1, few):
-            kept[i] = kept[i - 1] + 1
+            left_values[i] = left_values[i - 1] + 1
 
 
 @njit(cache=True)

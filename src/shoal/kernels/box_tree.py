@@ -67,12 +67,12 @@ def find_met_boxes(
     """
     start = np.zeros(len(low) + 1, dtype=np.int64)
     first = np.empty(len(low), dtype=np.int64)
-    asked = *tree[1:], low, high, sets  # one by one: numba is slow with a tuple of arrays
-    share_out(_count, len(low), len(low), *asked, start[1:], first)
+    query = *tree[1:], low, high, sets  # one by one: numba is slow with a tuple of arrays
+    share_out(_count, len(low), len(low), *query, start[1:], first)
     np.cumsum(start, out=start)
-    found = np.empty(start[-1], dtype=np.int64)
-    share_out(_fill, len(low), len(low), *asked, start, first, tree.box, found)
-    return start, found
+    met = np.empty(start[-1], dtype=np.int64)
+    share_out(_fill, len(low), len(low), *query, start, first, tree.box, met)
+    return start, met
 
 
 @njit(cache=True, nogil=True)
@@ -108,12 +108,15 @@ def _walk(node, span, bits, words, low, high, sets, query, waiting, met):
     while at >= 0:
         column = node[at, 0]
         if column >= 0:
-            one, two = low[query, column] <= node[at, 1], high[query, column] >= node[at, 2]
-            if one and two:
+            in_first, in_second = (
+                low[query, column] <= node[at, 1],
+                high[query, column] >= node[at, 2],
+            )
+            if in_first and in_second:
                 waiting[top] = node[at, 3]
                 top += 1
-            if one or two:
-                at = at + 1 if one else node[at, 3]
+            if in_first or in_second:
+                at = at + 1 if in_first else node[at, 3]
                 continue
         else:
             for i in range(node[at, 1], node[at, 2]):
@@ -274,12 +277,12 @@ def _cheapest(span, low, scale):
         start[-b - 1] = min(start[-b - 1], start[-b])
     least, last = np.inf, 0
     for b in range(BINS - 1):
-        one, two, zone = number[b], len(span) - number[b], 0
+        left, right, zone = number[b], len(span) - number[b], 0
         if start[b + 1] <= stop[b]:
             before = _bin(start[b + 1], low, scale) - 1
             zone = lows[_bin(stop[b], low, scale)] - (highs[before] if before >= 0 else 0)
-        cost = one * (one + 2.0 * zone) + two * (two + 2.0 * zone)
-        if cost < least and min(one, two) * MIN_SHARE >= len(span):
+        cost = left * (left + 2.0 * zone) + right * (right + 2.0 * zone)
+        if cost < least and min(left, right) * MIN_SHARE >= len(span):
             least, last = cost, b
     return least, last
 

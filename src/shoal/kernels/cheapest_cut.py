@@ -53,24 +53,26 @@ def find_cheapest_cuts(
     place, value = np.empty(longest, np.int64), np.empty(room, np.int64)
     number, before, behind = np.empty(room, np.int64), np.empty(room), np.empty(room)
     ends = np.empty((2, room), np.int64)
-    seen = np.full((2, reach.size.max()), -1, dtype=np.int64)
+    places_of_code = np.full((2, reach.size.max()), -1, dtype=np.int64)
     for c in range(first, last):
         s, j = segment[c], column[c]
         a, b = start[s], stop[s]
-        n = _placed(keys[j, a:b], count[a:b], low[s, j], high[s, j], place, value, number)
+        n = _number_codes(keys[j, a:b], count[a:b], low[s, j], high[s, j], place, value, number)
         before[:n], behind[:n] = 0.0, 0.0
         for i in range(keys.shape[0]):
             if low[s, i] < high[s, i]:
                 codes, weight = keys[i, a:b], reach.weight[i]
                 if reach.kind[i] == SET:
-                    _add_sets(reach, i, codes, place, n, ends, seen, weight, before, behind)
+                    _add_sets(
+                        reach, i, codes, place, n, ends, places_of_code, weight, before, behind
+                    )
                 else:
                     _add_ranges(reach, i, codes, place, n, ends, weight, before, behind)
         _choose(n, number, value, before, behind, least[c], lean, cut[c], left[c], cost[c])
 
 
 @njit(cache=True)
-def _placed(codes, count, low, high, place, value, number):
+def _number_codes(codes, count, low, high, place, value, number):
     """Number the codes of a segment, ascending: each row's place, each place's code and people."""
     n = np.int64(high) - low + 1
     if n <= MAX_SPREAD * len(codes) + FEW_CODES:
@@ -117,26 +119,26 @@ def _add_ranges(reach, column, codes, place, n, ends, weight, before, behind):
 
 
 @njit(cache=True)
-def _add_sets(reach, column, codes, place, n, ends, seen, weight, before, behind):
+def _add_sets(reach, column, codes, place, n, ends, places_of_code, weight, before, behind):
     """Add the widths of a flat column's sets: a code is in them from its first place to its last.
 
-    ``seen`` holds those two places by code; it comes in and is left at -1.
+    ``places_of_code`` holds those two places by code; it comes in and is left at -1.
     """
     starts, stops = ends[0], ends[1]
     starts[:n], stops[:n] = 0, 0
     for r in range(len(codes)):
         v, code = place[r], codes[r]
-        if seen[0, code] < 0 or v < seen[0, code]:
-            seen[0, code] = v
-        seen[1, code] = max(seen[1, code], v)
+        if places_of_code[0, code] < 0 or v < places_of_code[0, code]:
+            places_of_code[0, code] = v
+        places_of_code[1, code] = max(places_of_code[1, code], v)
     null, null_first, null_last = reach.null[column], n, np.int64(-1)
-    if null >= 0 and seen[0, null] >= 0:
-        null_first, null_last = seen[0, null], seen[1, null]
+    if null >= 0 and places_of_code[0, null] >= 0:
+        null_first, null_last = places_of_code[0, null], places_of_code[1, null]
     for code in codes:
-        if seen[0, code] >= 0:
-            starts[seen[0, code]] += 1
-            stops[seen[1, code]] += 1
-            seen[0, code] = seen[1, code] = -1
+        if places_of_code[0, code] >= 0:
+            starts[places_of_code[0, code]] += 1
+            stops[places_of_code[1, code]] += 1
+            places_of_code[0, code] = places_of_code[1, code] = -1
     members = 0
     for v in range(n - 1):
         members += starts[v]

@@ -17,20 +17,20 @@ MAX_NODES = 1 << 17
 
 
 @njit(cache=True, nogil=True)
-def find_largest_providers(first, last, start, who, count, most, taken, members):
+def find_largest_providers(first, last, start, provider, count, most, taken, members):
     """Per class the ``most`` providers with the most rows, and how many rows they have."""
     for c in range(first, last):
         a, b = start[c], start[c + 1]
         order = np.argsort(-count[a:b], kind="mergesort")
         total = np.int64(0)
         for i in range(most[c]):
-            members[c, i] = who[a + order[i]]
+            members[c, i] = provider[a + order[i]]
             total += count[a + order[i]]
         taken[c] = total
 
 
 @njit(cache=True, nogil=True)
-def search_value_coalitions(first, last, start, who, value, most, l, values, state, members):
+def search_value_coalitions(first, last, start, provider, value, most, l, values, state, members):
     """Per class whether its providers can leave fewer than ``l`` values, and which of them do.
 
     A value is gone when all its providers are: of d values some d − l + 1 must have at most
@@ -49,7 +49,7 @@ def search_value_coalitions(first, last, start, who, value, most, l, values, sta
             what = number[value[a:b]]
             size = np.bincount(what, minlength=d)  # pairs are distinct
             if np.sum(size <= most[c]) > d - l:  # else too few values can be gone at all
-                state[c] = _searched(who[a:b], what, size, d, most[c], l, members[c])
+                state[c] = _search_both_sides(provider[a:b], what, size, d, most[c], l, members[c])
         for i in range(a, b):
             number[value[i]] = -1
 
@@ -66,32 +66,34 @@ def _numbered(value, number):
 
 
 @njit(cache=True)
-def _searched(who, what, size, d, most, l, members):
+def _search_both_sides(provider, what, size, d, most, l, members):
     """Search for the values that are gone, then for the providers that stay."""
-    code = np.empty(len(who), dtype=np.int64)
+    code = np.empty(len(provider), dtype=np.int64)
     n = 0
-    for i in range(len(who)):
-        n += i == 0 or who[i] != who[i - 1]
+    for i in range(len(provider)):
+        n += i == 0 or provider[i] != provider[i - 1]
         code[i] = n - 1
-    found, gone = _covered(what, code, size, n, most, d - l + 1)
-    if found == UNDECIDED:
-        found, kept = _covered(code, what, np.bincount(code, minlength=n), d, l - 1, n - most)
-        if found == BROKEN:
+    state_found, gone = _search_cover(what, code, size, n, most, d - l + 1)
+    if state_found == UNDECIDED:
+        state_found, remaining = _search_cover(
+            code, what, np.bincount(code, minlength=n), d, l - 1, n - most
+        )
+        if state_found == BROKEN:
             gone[:] = 0
-            for i in range(len(who)):  # who has a value beside those that are kept is gone
-                if not _has(kept, what[i]):
+            for i in range(len(provider)):  # who has a value beside those that are kept is gone
+                if not _has(remaining, what[i]):
                     _put(gone, code[i])
-    if found == BROKEN:
+    if state_found == BROKEN:
         m = 0
-        for i in range(len(who)):
-            if (i == 0 or who[i] != who[i - 1]) and _has(gone, code[i]):
-                members[m] = who[i]
+        for i in range(len(provider)):
+            if (i == 0 or provider[i] != provider[i - 1]) and _has(gone, code[i]):
+                members[m] = provider[i]
                 m += 1
-    return found
+    return state_found
 
 
 @njit(cache=True)
-def _covered(set_, element, size, elements, most, need):
+def _search_cover(set_, element, size, elements, most, need):
     """Whether ``need`` of the sets have at most ``most`` elements together, and these elements.
 
     Pairs say which set has which element; ``size`` how many each set has.

@@ -33,13 +33,13 @@ def hash_classes(first, last, start, count, marks):
     Each count is scattered over 64 bits, twice, and the results are added up; zeros add nothing.
     """
     for b in range(first, last):
-        one = two = np.uint64(0)
+        first_hash = second_hash = np.uint64(0)
         for i in range(start[b], start[b + 1]):
             x = np.uint64(count[i]) * _ONE
             x = (x ^ (x >> _SHIFT)) * _TWO
-            one += x ^ (x >> _SHIFT)
-            two += (x ^ (x >> np.uint64(31))) * _ONE
-        marks[b, 0], marks[b, 1] = one, two
+            first_hash += x ^ (x >> _SHIFT)
+            second_hash += (x ^ (x >> np.uint64(31))) * _ONE
+        marks[b, 0], marks[b, 1] = first_hash, second_hash
 
 
 @njit(cache=True)
@@ -49,19 +49,19 @@ def number_distinct_hashes(marks):
     table = np.full(slots, -1, dtype=np.int64)
     first = np.empty(len(marks), dtype=np.int64)
     number = np.empty(len(marks), dtype=np.int64)
-    found = 0
+    number_found = 0
     for b in range(len(marks)):
-        if 2 * found >= slots:
+        if 2 * number_found >= slots:
             slots *= 4
             table = np.full(slots, -1, dtype=np.int64)
-            for i in range(found):
+            for i in range(number_found):
                 table[_slot(marks, first, first[i], table)] = i
         at = _slot(marks, first, b, table)
         if table[at] < 0:
-            table[at], first[found] = found, b
-            found += 1
+            table[at], first[number_found] = number_found, b
+            number_found += 1
         number[b] = table[at]
-    return number, first[:found].copy()
+    return number, first[:number_found].copy()
 
 
 @njit(cache=True)

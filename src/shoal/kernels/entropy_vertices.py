@@ -35,7 +35,7 @@ def search_worst_coalition(counts, most, l, least, members, close):
     reach = _reach(counts, most)
     gone = reach[0, most]
     keep, drop, rest = _bounds(total, total - gone, l)
-    kept = np.zeros(d, dtype=np.bool_)
+    whole = np.zeros(d, dtype=np.bool_)
     stack = np.empty(d, dtype=np.int64)
     sums = np.zeros((d + 1, GRID))  # of the values decided so far, by depth
     depth, nodes, filled, s = 0, 0, 0, 0
@@ -52,15 +52,15 @@ def search_worst_coalition(counts, most, l, least, members, close):
                 return SAFE, filled
             depth -= 1
             s = stack[depth]
-            kept[s] = False
+            whole[s] = False
             size -= gone[s]
         elif l * total[s] >= (size + gone[s]) * (1 - TOLERANCE):
-            stack[depth], kept[s] = s, True
+            stack[depth], whole[s] = s, True
             size += gone[s]
             sums[depth + 1] = sums[depth] + keep[s]
             depth += 1
             state, filled, nodes = _coalition(
-                counts, total, reach, kept, most, l, least, members, close, filled, nodes
+                counts, total, reach, whole, most, l, least, members, close, filled, nodes
             )
             if state != SAFE:
                 return state, filled
@@ -113,7 +113,7 @@ def _reach(counts, most):
 
 
 @njit(cache=True)
-def _coalition(counts, total, reach, kept, most, l, least, members, close, filled, nodes):
+def _coalition(counts, total, reach, whole, most, l, least, members, close, filled, nodes):
     """Search the coalitions for one K."""
     n, d = counts.shape
     taken = np.zeros((most + 1, d), dtype=np.int64)
@@ -126,7 +126,7 @@ def _coalition(counts, total, reach, kept, most, l, least, members, close, fille
         open_, verdict = i + most - depth <= n, HOLDS
         if open_:
             for s in range(d):
-                gone = 0 if kept[s] else taken[depth, s] + reach[i, most - depth, s]
+                gone = 0 if whole[s] else taken[depth, s] + reach[i, most - depth, s]
                 left[s] = total[s] - gone
             verdict = _judge(left, l, least)
             open_ = verdict != HOLDS

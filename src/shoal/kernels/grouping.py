@@ -52,25 +52,25 @@ def _gathered(class_, value, count, classes):
 @njit(cache=True)
 def _summed(start, value, count, size):
     """Add up equal values of a class, ascending, in place; ``start`` is moved along."""
-    seen = np.zeros(size, dtype=np.int64)
+    counter = np.zeros(size, dtype=np.int64)
     touched = np.empty(size, dtype=np.int32)
     pairs = begin = 0
     for c in range(len(start) - 1):
         n = 0
         for i in range(begin, start[c + 1]):
-            if seen[value[i]] == 0:
+            if counter[value[i]] == 0:
                 touched[n] = value[i]
                 n += 1
-            seen[value[i]] += count[i]
+            counter[value[i]] += count[i]
         begin = start[c + 1]
-        write_counts(seen, touched[:n], value, count, pairs)
+        write_counts(counter, touched[:n], value, count, pairs)
         pairs += n
         start[c + 1] = pairs
     return pairs
 
 
 @njit(cache=True)
-def write_counts(seen, touched, value, number, at):
+def write_counts(counter, touched, value, number, at):
     """Write the counted values from ``at`` on in ascending order, and forget their counts."""
     if len(touched) < 32:
         for i in range(1, len(touched)):  # few values: insertion beats a general sort
@@ -83,8 +83,8 @@ def write_counts(seen, touched, value, number, at):
         touched.sort()
     for i in range(len(touched)):
         v = touched[i]
-        value[at + i], number[at + i] = v, seen[v]
-        seen[v] = 0
+        value[at + i], number[at + i] = v, counter[v]
+        counter[v] = 0
 
 
 def number_combinations(
@@ -105,8 +105,8 @@ def number_combinations(
         # Signed codes would else be added as doubles, which are exact to 2**53 only.
         np.add(key, column, out=key, dtype=np.uint64, casting="unsafe")
         top *= size
-    found: tuple[NDArray[np.int32], NDArray[np.int64]] = number_keys(key)
-    return found
+    numbers_and_firsts: tuple[NDArray[np.int32], NDArray[np.int64]] = number_keys(key)
+    return numbers_and_firsts
 
 
 @njit(cache=True)

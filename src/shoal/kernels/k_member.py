@@ -62,13 +62,13 @@ def cluster_blocks(first, last, keys, count, start, stop, least, reach, of, clus
     for b in range(first, last):
         a, z = start[b], stop[b]
         block = _block(keys[:, a:z], count[a:z])
-        found = _clusters(block, _room(block, least))
-        _form(reach, block, least, found, of[a:z])
+        cells = _clusters(block, _room(block, least))
+        _form(reach, block, least, cells, of[a:z])
         for _ in range(ROUNDS):
-            if not _improve(reach, block, least, found, of[a:z]):
+            if not _improve(reach, block, least, cells, of[a:z]):
                 break
-        clusters[b] = found.number[0]
-        _line_up(reach, block, found, of[a:z])
+        clusters[b] = cells.number[0]
+        _line_up(reach, block, cells, of[a:z])
 
 
 @njit(cache=True)
@@ -111,67 +111,67 @@ def _clusters(block, room):
 
 
 @njit(cache=True)
-def _open(found):
+def _open(cells):
     """A new cluster without points."""
-    c = found.number[0]
-    found.number[0] += 1
-    found.low[c], found.high[c] = 2**31 - 1, -1
+    c = cells.number[0]
+    cells.number[0] += 1
+    cells.low[c], cells.high[c] = 2**31 - 1, -1
     return c
 
 
 @njit(cache=True)
-def _loss(reach, found, c):
+def _loss(reach, cells, c):
     """The widths of a cluster's cells."""
     lost = 0.0
-    for i in range(found.low.shape[1]):
-        width = measure_width(reach, i, found.low[c, i], found.high[c, i], found.members[c, i])
+    for i in range(cells.low.shape[1]):
+        width = measure_width(reach, i, cells.low[c, i], cells.high[c, i], cells.members[c, i])
         lost += reach.weight[i] * width
     return lost
 
 
 @njit(cache=True)
-def _put(reach, block, found, c, p):
+def _put(reach, block, cells, c, p):
     """Put a point into a cluster."""
-    found.size[c] += block.people[p]
+    cells.size[c] += block.people[p]
     for i in range(block.code.shape[1]):
         code, u = block.code[p, i], block.local[p, i]
-        found.low[c, i] = min(found.low[c, i], code)
-        found.high[c, i] = max(found.high[c, i], code)
-        found.members[c, i] += found.holders[c, u] == 0
-        found.holders[c, u] += 1
-    found.lost[c] = _loss(reach, found, c)
+        cells.low[c, i] = min(cells.low[c, i], code)
+        cells.high[c, i] = max(cells.high[c, i], code)
+        cells.members[c, i] += cells.holders[c, u] == 0
+        cells.holders[c, u] += 1
+    cells.lost[c] = _loss(reach, cells, c)
 
 
 @njit(cache=True)
-def _take(reach, block, found, c, p):
+def _take(reach, block, cells, c, p):
     """Take a point out of a cluster."""
-    found.size[c] -= block.people[p]
+    cells.size[c] -= block.people[p]
     for i in range(block.code.shape[1]):
         u = block.local[p, i]
-        found.holders[c, u] -= 1
-        if found.holders[c, u] == 0:
-            found.members[c, i] -= 1
+        cells.holders[c, u] -= 1
+        if cells.holders[c, u] == 0:
+            cells.members[c, i] -= 1
             low, high = block.at[i], block.at[i + 1] - 1
-            while low < high and found.holders[c, low] == 0:
+            while low < high and cells.holders[c, low] == 0:
                 low += 1
-            while high > low and found.holders[c, high] == 0:
+            while high > low and cells.holders[c, high] == 0:
                 high -= 1
-            found.low[c, i], found.high[c, i] = block.value[low], block.value[high]
-    found.lost[c] = _loss(reach, found, c)
+            cells.low[c, i], cells.high[c, i] = block.value[low], block.value[high]
+    cells.lost[c] = _loss(reach, cells, c)
 
 
 @njit(cache=True)
-def _more(reach, block, found, c, p, limit):
+def _more(reach, block, cells, c, p, limit):
     """How much more is lost, people times widths, with a point in a cluster: ``limit`` at most."""
-    size = found.size[c]
-    after, already = size + block.people[p], size * found.lost[c]
-    if block.people[p] * found.lost[c] >= limit:
+    size = cells.size[c]
+    after, already = size + block.people[p], size * cells.lost[c]
+    if block.people[p] * cells.lost[c] >= limit:
         return limit
     lost = 0.0
-    for i in range(found.low.shape[1]):
+    for i in range(cells.low.shape[1]):
         code = block.code[p, i]
-        low, high = min(found.low[c, i], code), max(found.high[c, i], code)
-        members = found.members[c, i] + (found.holders[c, block.local[p, i]] == 0)
+        low, high = min(cells.low[c, i], code), max(cells.high[c, i], code)
+        members = cells.members[c, i] + (cells.holders[c, block.local[p, i]] == 0)
         lost += reach.weight[i] * measure_width(reach, i, low, high, members)
         if after * lost - already >= limit:
             return limit
@@ -179,13 +179,13 @@ def _more(reach, block, found, c, p, limit):
 
 
 @njit(cache=True)
-def _tabulate(reach, block, found, c, table):
+def _tabulate(reach, block, cells, c, table):
     """What each column of a cluster's cells would cost with any one more value."""
-    for i in range(found.low.shape[1]):
-        low, high, members = found.low[c, i], found.high[c, i], found.members[c, i]
+    for i in range(cells.low.shape[1]):
+        low, high, members = cells.low[c, i], cells.high[c, i], cells.members[c, i]
         for u in range(block.at[i], block.at[i + 1]):
             code = block.value[u]
-            more = members + (found.holders[c, u] == 0)
+            more = members + (cells.holders[c, u] == 0)
             width = measure_width(reach, i, min(low, code), max(high, code), more)
             table[u] = reach.weight[i] * width
 
@@ -204,7 +204,7 @@ def _extreme(table, local, live, sign):
 
 
 @njit(cache=True)
-def _form(reach, block, least, found, of):
+def _form(reach, block, least, cells, of):
     """Greedy k-member: a cluster grows from the point least like the last one's first.
 
     Points of ``least`` people or more are clusters by themselves. What is left of fewer people
@@ -215,66 +215,66 @@ def _form(reach, block, least, found, of):
     n = 0
     for p in range(points):
         if block.people[p] >= least:
-            of[p] = _open(found)
-            _put(reach, block, found, of[p], p)
+            of[p] = _open(cells)
+            _put(reach, block, cells, of[p], p)
         else:
             live[n] = p
             n += 1
             people += block.people[p]
     table = np.zeros(len(block.value))
-    while n > 0 and (people >= least or found.number[0] == 0):
-        c, at = _open(found), _extreme(table, block.local, live[:n], -1)
+    while n > 0 and (people >= least or cells.number[0] == 0):
+        c, at = _open(cells), _extreme(table, block.local, live[:n], -1)
         while n > 0:
             p = live[at]
             n -= 1
             live[at] = live[n]
             of[p] = c
             people -= block.people[p]
-            _put(reach, block, found, c, p)
-            if found.size[c] >= least:
+            _put(reach, block, cells, c, p)
+            if cells.size[c] >= least:
                 break
-            _tabulate(reach, block, found, c, table)
+            _tabulate(reach, block, cells, c, table)
             at = _extreme(table, block.local, live[:n], 1)
     for p in live[:n]:
-        of[p] = _cheapest(reach, block, found, p, -1, np.inf)
-        _put(reach, block, found, of[p], p)
+        of[p] = _cheapest(reach, block, cells, p, -1, np.inf)
+        _put(reach, block, cells, of[p], p)
 
 
 @njit(cache=True)
-def _cheapest(reach, block, found, p, but, limit):
+def _cheapest(reach, block, cells, p, but, limit):
     """The cluster (``but`` one) where a point costs least, and less than ``limit``; -1: nowhere."""
     where = -1
-    for c in range(found.number[0]):
+    for c in range(cells.number[0]):
         if c != but:
-            more = _more(reach, block, found, c, p, limit)
+            more = _more(reach, block, cells, c, p, limit)
             if more < limit:
                 limit, where = more, c
     return where
 
 
 @njit(cache=True)
-def _improve(reach, block, least, found, of):
+def _improve(reach, block, least, cells, of):
     """Move points out of clusters that can spare them to where less is lost; returns how many."""
     moved = 0
     for p in range(len(of)):
         c = of[p]
-        if found.size[c] - block.people[p] < least:
+        if cells.size[c] - block.people[p] < least:
             continue
-        before = found.size[c] * found.lost[c]
-        _take(reach, block, found, c, p)
-        gain = before - found.size[c] * found.lost[c] - SLACK
-        to = _cheapest(reach, block, found, p, c, gain) if gain > 0 else -1
+        before = cells.size[c] * cells.lost[c]
+        _take(reach, block, cells, c, p)
+        gain = before - cells.size[c] * cells.lost[c] - SLACK
+        to = _cheapest(reach, block, cells, p, c, gain) if gain > 0 else -1
         if to >= 0:
             of[p] = to
             moved += 1
-        _put(reach, block, found, of[p], p)
+        _put(reach, block, cells, of[p], p)
     return moved
 
 
 @njit(cache=True)
-def _line_up(reach, block, found, of):
+def _line_up(reach, block, cells, of):
     """Number the clusters anew, each followed by the one whose first point costs it least."""
-    n = found.number[0]
+    n = cells.number[0]
     left, rank = np.empty(n, np.int64), np.empty(n, np.int64)
     for p in range(len(of) - 1, -1, -1):
         left[of[p]] = p
@@ -284,7 +284,7 @@ def _line_up(reach, block, found, of):
         c, left[at] = of[left[at]], left[n - number - 1]
         rank[c] = number
         if number < n - 1:
-            _tabulate(reach, block, found, c, table)
+            _tabulate(reach, block, cells, c, table)
             at = _extreme(table, block.local, left[: n - number - 1], 1)
     for p in range(len(of)):
         of[p] = rank[of[p]]
@@ -303,20 +303,22 @@ def join_bad_clusters(first, last, keys, count, start, stop, reach, before, bad,
         if n < 2 or not worse.any():
             continue
         block = _block(keys[:, a:z], count[a:z])
-        found = _clusters(block, n)
+        cells = _clusters(block, n)
         for _ in range(n):
-            _open(found)
+            _open(cells)
         for p in range(z - a):
-            _put(reach, block, found, of[a + p], p)
-        into = _pairs(reach, block, found, worse)
-        kept = np.cumsum(into == np.arange(n)) - 1  # who is joined to another is never joined to
+            _put(reach, block, cells, of[a + p], p)
+        into = _pairs(reach, block, cells, worse)
+        renumbered = (
+            np.cumsum(into == np.arange(n)) - 1
+        )  # who is joined to another is never joined to
         for p in range(a, z):
-            of[p] = kept[into[of[p]]]
-        clusters[b] = kept[-1] + 1
+            of[p] = renumbered[into[of[p]]]
+        clusters[b] = renumbered[-1] + 1
 
 
 @njit(cache=True)
-def _pairs(reach, block, found, bad):
+def _pairs(reach, block, cells, bad):
     """For each cluster the one that it becomes a part of, or itself."""
     into = np.arange(len(bad))
     free = np.ones(len(bad), np.bool_)
@@ -324,7 +326,7 @@ def _pairs(reach, block, found, bad):
         best, where = np.inf, -1
         for e in range(len(bad)):
             if free[c] and free[e] and c != e:
-                more = _joint(reach, block, found, c, e, best)
+                more = _joint(reach, block, cells, c, e, best)
                 if more < best:
                     best, where = more, e
         if where >= 0:
@@ -334,17 +336,17 @@ def _pairs(reach, block, found, bad):
 
 
 @njit(cache=True)
-def _joint(reach, block, found, c, e, limit):
+def _joint(reach, block, cells, c, e, limit):
     """How much more is lost, people times widths, with two clusters as one: ``limit`` at most."""
-    size = found.size[c] + found.size[e]
-    already = found.size[c] * found.lost[c] + found.size[e] * found.lost[e]
+    size = cells.size[c] + cells.size[e]
+    already = cells.size[c] * cells.lost[c] + cells.size[e] * cells.lost[e]
     lost = 0.0
-    for i in range(found.low.shape[1]):
-        low, high = min(found.low[c, i], found.low[e, i]), max(found.high[c, i], found.high[e, i])
+    for i in range(cells.low.shape[1]):
+        low, high = min(cells.low[c, i], cells.low[e, i]), max(cells.high[c, i], cells.high[e, i])
         members = 0
         if reach.kind[i] == SET:
             for u in range(block.at[i], block.at[i + 1]):
-                members += found.holders[c, u] + found.holders[e, u] > 0
+                members += cells.holders[c, u] + cells.holders[e, u] > 0
         lost += reach.weight[i] * measure_width(reach, i, low, high, members)
         if size * lost - already >= limit:
             return limit

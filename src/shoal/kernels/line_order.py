@@ -123,12 +123,12 @@ def _widen(codes, following, reach, column, end, longest, widths):
 def _begins(length, people):
     """The first person of each segment, ascending."""
     begins = np.empty(people + 1, dtype=np.int64)
-    found, end = 0, people
+    segments, end = 0, people
     while end > 0:
         end -= length[end] if length[end] > 0 else end
-        begins[found] = end
-        found += 1
-    return begins[:found][::-1].copy()
+        begins[segments] = end
+        segments += 1
+    return begins[:segments][::-1].copy()
 
 
 # The order of a binary tree
@@ -144,9 +144,9 @@ BUCKETS = 256
 class TreeWorkspace(NamedTuple):
     """Memory that is made once; (points,) unless said otherwise."""
 
-    one: NDArray[Any]
-    """Places of points, while they are sorted and swapped; and ``two``."""
-    two: NDArray[Any]
+    places: NDArray[Any]
+    """Places of points, while they are sorted and swapped; and ``spare_places``."""
+    spare_places: NDArray[Any]
     below: NDArray[Any]
     above: NDArray[Any]
     low: NDArray[Any]
@@ -292,10 +292,10 @@ def _span(codes, reach, column, room):
         low, high = min(low, code), max(high, code)
     room.low[column], room.high[column] = low, high
     if low < high and reach.kind[column] == SET:
-        seen, members = _pass(room.stamp), 0
+        this_pass, members = _pass(room.stamp), 0
         for code in codes:
-            members += room.stamp[code] != seen
-            room.stamp[code] = seen
+            members += room.stamp[code] != this_pass
+            room.stamp[code] = this_pass
         room.members[column] = members
 
 
@@ -341,12 +341,12 @@ def _sweep_set(codes, index, reach, column, room, loss):
     low = high = codes[index[0]]
     weight, width, members = reach.weight[column], 0.0, 1
     stamp, all_ = room.stamp, room.members[column]
-    seen = _pass(stamp)
-    stamp[low] = seen
+    this_pass = _pass(stamp)
+    stamp[low] = this_pass
     for i in range(1, len(index)):
         code = codes[index[i]]
-        if stamp[code] != seen:
-            stamp[code] = seen
+        if stamp[code] != this_pass:
+            stamp[code] = this_pass
             members += 1
             low, high = min(low, code), max(high, code)
             width = weight * measure_width(reach, column, low, high, members)
@@ -360,7 +360,7 @@ def _sweep_set(codes, index, reach, column, room, loss):
 def _sorted(codes, low, high, room):
     """The places of the codes, ascending; equal codes stay as they are."""
     points = len(codes)
-    index, other = room.one[:points], room.two[:points]
+    index, other = room.places[:points], room.spare_places[:points]
     if points <= FEW_POINTS:
         for i in range(points):
             k = i
@@ -402,21 +402,21 @@ def _by_digit(codes, low, shift, index, other):
 @njit(cache=True)
 def _part(keys, count, order, column, cut, up, middle, room):
     """Swap points so that those up to the cut come first (``up``), or last."""
-    codes, one, two = keys[column], room.one, room.two
+    codes, left_wrong, right_wrong = keys[column], room.places, room.spare_places
     wrong = other = 0
     for i in range(middle):
-        one[wrong] = i
+        left_wrong[wrong] = i
         wrong += (codes[i] <= cut) != up
     for i in range(middle, len(codes)):
-        two[other] = i
+        right_wrong[other] = i
         other += (codes[i] <= cut) == up
     for j in range(keys.shape[0]):
-        _swap(keys[j], one[:wrong], two)
-    _swap(count, one[:wrong], two)
-    _swap(order, one[:wrong], two)
+        _swap(keys[j], left_wrong[:wrong], right_wrong)
+    _swap(count, left_wrong[:wrong], right_wrong)
+    _swap(order, left_wrong[:wrong], right_wrong)
 
 
 @njit(cache=True)
-def _swap(column, one, two):
-    for w in range(len(one)):
-        column[one[w]], column[two[w]] = column[two[w]], column[one[w]]
+def _swap(column, first, second):
+    for w in range(len(first)):
+        column[first[w]], column[second[w]] = column[second[w]], column[first[w]]

@@ -29,16 +29,16 @@ class PointCloud(NamedTuple):
     """What two different categories of a column add to the squared distance."""
     base: Any
     people: Any
-    who: Any
+    number: Any
     sums: Any
     """Per column of ``places`` the sum over the people left."""
-    seen: Any
+    category_people: Any
     """How many of them have each category."""
 
 
 @njit(cache=True, nogil=True)
 def cluster_by_mdav(
-    first, last, start, places, codes, cost, base, people, k, room, point, class_, count, made
+    first, last, start, places, codes, cost, base, people, k, room, point, class_, count, written
 ):
     """Cluster the points ``start[b]:start[b + 1]`` of each of the blocks ``first..last``.
 
@@ -55,19 +55,21 @@ def cluster_by_mdav(
         )
         pieces, clusters = _clustered(cloud, k, out)
         point[room[b] : room[b] + pieces] += start[b]
-        made[b, 0], made[b, 1] = pieces, clusters
+        written[b, 0], written[b, 1] = pieces, clusters
 
 
 @njit(cache=True)
 def _cloud(places, codes, cost, base, people):
-    sums, seen = np.zeros(len(places)), np.zeros(base[-1], np.int64)
+    sums, category_people = np.zeros(len(places)), np.zeros(base[-1], np.int64)
     for i in range(len(people)):
         for j in range(len(places)):
             sums[j] += people[i] * places[j, i]
         for j in range(len(codes)):
-            seen[codes[j, i]] += people[i]
-    who = np.arange(len(people))
-    return PointCloud(places.copy(), codes.copy(), cost, base, people.copy(), who, sums, seen)
+            category_people[codes[j, i]] += people[i]
+    number = np.arange(len(people))
+    return PointCloud(
+        places.copy(), codes.copy(), cost, base, people.copy(), number, sums, category_people
+    )
 
 
 @njit(cache=True)
@@ -76,7 +78,7 @@ def _clustered(cloud, k, out):
 
     Of 2k to 3k - 1 people the k around the farthest are one cluster, and the others the last.
     """
-    points, left, pieces, clusters = len(cloud.who), cloud.people.sum(), 0, 0
+    points, left, pieces, clusters = len(cloud.number), cloud.people.sum(), 0, 0
     far, near = np.empty(points), np.empty(k + 1, np.int64)
     here, kind = np.empty(len(cloud.places)), np.empty(len(cloud.codes), np.int64)
     while left >= 2 * k:
@@ -106,13 +108,13 @@ def _from_mean(cloud, points, left, far):
         for i in range(points):
             apart = cloud.places[j, i] - mean
             far[i] += apart * apart
-    away = np.empty(len(cloud.seen))
+    away = np.empty(len(cloud.category_people))
     for j in range(len(cloud.codes)):
         squares = 0.0
         for v in range(cloud.base[j], cloud.base[j + 1]):
-            squares += (cloud.seen[v] / left) ** 2
+            squares += (cloud.category_people[v] / left) ** 2
         for v in range(cloud.base[j], cloud.base[j + 1]):
-            away[v] = cloud.cost[j] * (1 - 2 * cloud.seen[v] / left + squares) / 2
+            away[v] = cloud.cost[j] * (1 - 2 * cloud.category_people[v] / left + squares) / 2
         for i in range(points):
             far[i] += away[cloud.codes[j, i]]
 
@@ -141,7 +143,7 @@ def _from_point(cloud, points, here, kind, far):
 def _farthest(cloud, points, far):
     best = 0
     for i in range(1, points):
-        if far[i] > far[best] or (far[i] == far[best] and cloud.who[i] > cloud.who[best]):
+        if far[i] > far[best] or (far[i] == far[best] and cloud.number[i] > cloud.number[best]):
             best = i
     return best
 
@@ -167,7 +169,9 @@ def _nearest(cloud, points, k, far, near):
 
 @njit(cache=True)
 def _before(cloud, far, one, other):
-    return far[one] < far[other] or (far[one] == far[other] and cloud.who[one] < cloud.who[other])
+    return far[one] < far[other] or (
+        far[one] == far[other] and cloud.number[one] < cloud.number[other]
+    )
 
 
 @njit(cache=True)
@@ -176,13 +180,13 @@ def _moved(cloud, near, most, cluster, pieces, out):
     point, class_, count = out
     for i in near:
         taken = min(most, cloud.people[i])
-        point[pieces], class_[pieces], count[pieces] = cloud.who[i], cluster, taken
+        point[pieces], class_[pieces], count[pieces] = cloud.number[i], cluster, taken
         pieces, most = pieces + 1, most - taken
         cloud.people[i] -= taken
         for j in range(len(cloud.places)):
             cloud.sums[j] -= taken * cloud.places[j, i]
         for j in range(len(cloud.codes)):
-            cloud.seen[cloud.codes[j, i]] -= taken
+            cloud.category_people[cloud.codes[j, i]] -= taken
     return pieces
 
 
@@ -194,7 +198,7 @@ def _closed(cloud, near, points):
             points -= 1
             cloud.places[:, i] = cloud.places[:, points]
             cloud.codes[:, i] = cloud.codes[:, points]
-            cloud.people[i], cloud.who[i] = cloud.people[points], cloud.who[points]
+            cloud.people[i], cloud.number[i] = cloud.people[points], cloud.number[points]
     return points
 
 

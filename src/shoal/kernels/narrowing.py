@@ -49,7 +49,7 @@ def count_possible_values(first, last, start, classes, sets, prior, posterior):
 def weigh_possible_values(
     first,
     last,
-    who,
+    people,
     start,
     classes,
     begin,
@@ -64,43 +64,43 @@ def weigh_possible_values(
     stated,
     chance,
 ):
-    """Intersect and weigh the values that each release leaves possible for the people ``who``.
+    """Intersect and weigh the values that each release leaves possible for each of ``people``.
 
     Person ``i`` lies, by release ``j``, in ``classes[start[j, i] : start[j, i + 1]]``; class ``c``
     has ``value[begin[c] : begin[c + 1]]``, ascending, ``count`` times each. Fills, by place in
-    ``who``: ``prior`` (releases, people) and ``posterior``, how many values are possible before
+    ``people``: ``prior`` (releases, people) and ``posterior``, how many values are possible before
     and after; ``best`` and ``stated``, the likeliest value and its tempered posterior; ``chance``,
     that of the person's ``truth`` (0: it is not among the values left).
     """
-    seen = np.full(len(share), -1, dtype=np.int64)
+    last_stamp = np.full(len(share), -1, dtype=np.int64)
     left = np.empty(len(share), dtype=np.int32)
-    found = np.empty(len(share), dtype=np.int64)
+    occurrences = np.empty(len(share), dtype=np.int64)
     weight = np.empty(len(share), dtype=np.float64)
     stamp = 0
     for k in range(first, last):
-        i, base = who[k], 0
+        i, base = people[k], 0
         for j in range(len(start)):
             near = classes[start[j, i] : start[j, i + 1]]
-            prior[j, k] = _distinct(near, begin, value, seen, stamp)
+            prior[j, k] = _distinct(near, begin, value, last_stamp, stamp)
             stamp += 1
             if prior[j, k] < prior[base, k]:
                 base = j
         near = classes[start[base, i] : start[base, i + 1]]
-        n = _union(near, begin, value, seen, stamp, left)
+        n = _union(near, begin, value, last_stamp, stamp, left)
         stamp += 1
         weight[:n] = share[left[:n]]
         for j in range(len(start)):
-            found[:n] = 0
+            occurrences[:n] = 0
             for c in classes[start[j, i] : start[j, i + 1]]:
                 a, b = begin[c], begin[c + 1]
-                _add(left[:n], value[a:b], count[a:b], found)
-            n = _keep(left, weight, found, share, n)
+                _add(left[:n], value[a:b], count[a:b], occurrences)
+            n = _keep(left, weight, occurrences, share, n)
         posterior[k] = n
         best[k], stated[k], chance[k] = _temper(left[:n], weight[:n], truth[i], temperature)
 
 
 @njit(cache=True)
-def _distinct(near, begin, value, seen, stamp):
+def _distinct(near, begin, value, last_stamp, stamp):
     """How many values the classes have together: those of the largest, and others' that it lacks.
 
     The largest is not walked through, only searched: it may be everybody's.
@@ -116,21 +116,21 @@ def _distinct(near, begin, value, seen, stamp):
     for c in near:
         if c != largest:
             for v in value[begin[c] : begin[c + 1]]:
-                if seen[v] != stamp:
-                    seen[v] = stamp
+                if last_stamp[v] != stamp:
+                    last_stamp[v] = stamp
                     at = np.searchsorted(has, v)
                     n += at == len(has) or has[at] != v
     return n
 
 
 @njit(cache=True)
-def _union(near, begin, value, seen, stamp, left):
+def _union(near, begin, value, last_stamp, stamp, left):
     """Write the values of all the classes into ``left``, ascending; returns how many."""
     n = 0
     for c in near:
         for v in value[begin[c] : begin[c + 1]]:
-            if seen[v] != stamp:
-                seen[v] = stamp
+            if last_stamp[v] != stamp:
+                last_stamp[v] = stamp
                 left[n] = v
                 n += 1
     if len(near) > 1:
@@ -139,38 +139,38 @@ def _union(near, begin, value, seen, stamp, left):
 
 
 @njit(cache=True)
-def _add(left, value, count, found):
-    """Add to ``found`` how often one class has each of the values left; both lists ascend."""
+def _add(left, value, count, occurrences):
+    """Add to ``occurrences`` how often one class has each of the values left; both lists ascend."""
     at = 0
     if len(value) > SEARCH_RATIO * len(left):
         for k in range(len(left)):
             at = np.searchsorted(value, left[k])
             if at < len(value) and value[at] == left[k]:
-                found[k] += count[at]
+                occurrences[k] += count[at]
         return
     for k in range(len(left)):
         while at < len(value) and value[at] < left[k]:
             at += 1
         if at < len(value) and value[at] == left[k]:
-            found[k] += count[at]
+            occurrences[k] += count[at]
 
 
 @njit(cache=True)
-def _keep(left, weight, found, share, n):
+def _keep(left, weight, occurrences, share, n):
     """Drop the values that a release does not have, and weigh the others by how often it has them.
 
     Weights are kept relative to the largest, so that no number of releases makes all of them 0.
     """
-    kept, largest = 0, 0.0
+    n_left, largest = 0, 0.0
     for k in range(n):
-        if found[k] > 0:
-            left[kept] = left[k]
-            weight[kept] = weight[k] * found[k] / share[left[k]]
-            largest = max(largest, weight[kept])
-            kept += 1
-    for k in range(kept):
+        if occurrences[k] > 0:
+            left[n_left] = left[k]
+            weight[n_left] = weight[k] * occurrences[k] / share[left[k]]
+            largest = max(largest, weight[n_left])
+            n_left += 1
+    for k in range(n_left):
         weight[k] = max(weight[k] / largest, TINY)
-    return kept
+    return n_left
 
 
 @njit(cache=True)
@@ -193,7 +193,7 @@ def _temper(left, weight, truth, temperature):
 def find_nearest_classes(
     first,
     last,
-    who,
+    points,
     places,
     middle,
     null,
@@ -208,7 +208,7 @@ def find_nearest_classes(
     number,
     classes,
 ):
-    """For each of the points ``who`` the classes nearest to it, all of them where several are.
+    """For each of the ``points`` the classes nearest to it, all of them where several are.
 
     ``places`` (columns, points; nan: null) are compared with ``middle`` (columns, classes; nan:
     null alone) over ``scale``, ``null`` saying where null lies in the cell; ``codes`` (columns,
@@ -217,7 +217,7 @@ def find_nearest_classes(
     """
     far = np.empty(middle.shape[1], dtype=np.float64)
     for k in range(first, last):
-        i = who[k]
+        i = points[k]
         far[:] = 0.0
         for j in range(len(places)):
             _add_numeric(places[j, i], middle[j], null[j], scale[j], far)

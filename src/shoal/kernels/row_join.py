@@ -17,13 +17,13 @@ Bits = NDArray[np.uint64]
 
 
 @njit(cache=True, nogil=True)
-def intersect_joined_values(start, kept, values, combinations, l, left, narrowed):
+def intersect_joined_values(start, joined, values, combinations, l, left, narrowed):
     """What each combination leaves, and whether it exposes who is known to have the joined value.
 
-    ``start[s, c]`` is where class ``c`` of side ``s`` begins among all parts, ``kept`` and
-    ``values`` are the parts' own, ascending by ``kept`` within a class. A combination is a class of
-    each side. Of each part of the last side ``narrowed`` becomes true where fewer than ``l`` values
-    are left beside its own joined value, and fewer than each of the parts has alone.
+    ``start[s, c]`` is where class ``c`` of side ``s`` begins among all parts, ``joined`` and
+    ``values`` are the parts' own, ascending by ``joined`` within a class. A combination is a class
+    of each side. Of each part of the last side ``narrowed`` becomes true where fewer than ``l``
+    values are left beside its own joined value, and fewer than each of the parts has alone.
     """
     words = values.shape[1]
     common = np.empty(words, np.uint64)
@@ -39,8 +39,8 @@ def intersect_joined_values(start, kept, values, combinations, l, left, narrowed
             for side in range(sides - 1):
                 class_ = combinations[number, side]
                 low, high = start[side, class_], start[side, class_ + 1]
-                at = low + np.searchsorted(kept[low:high], kept[part])
-                if at == high or kept[at] != kept[part]:
+                at = low + np.searchsorted(joined[low:high], joined[part])
+                if at == high or joined[at] != joined[part]:
                     met = False
                     break
                 own = 0

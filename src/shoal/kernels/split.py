@@ -102,7 +102,7 @@ def _place(code, begin, lift):
 
 
 @njit(cache=True)
-def _median(codes, count, begin, lift, seen, first, last, half):
+def _median(codes, count, begin, lift, counter, first, last, half):
     """The place that holds the ``half``-th person, the people before it and the people at it."""
     before = np.int64(0)
     buckets = 16
@@ -112,23 +112,23 @@ def _median(codes, count, begin, lift, seen, first, last, half):
         shift = 0
         while (last - first) >> shift >= buckets:
             shift += 1
-        seen[: ((last - first) >> shift) + 1] = 0
+        counter[: ((last - first) >> shift) + 1] = 0
         if begin < 0:
             for r in range(len(codes)):
                 at = np.int64(codes[r]) - first
                 if 0 <= at <= last - first:
-                    seen[at >> shift] += count[r]
+                    counter[at >> shift] += count[r]
         else:
             for r in range(len(codes)):
                 at = np.int64(lift[begin + codes[r]]) - first
                 if 0 <= at <= last - first:
-                    seen[at >> shift] += count[r]
+                    counter[at >> shift] += count[r]
         bucket = 0
-        while before + seen[bucket] < half:
-            before += seen[bucket]
+        while before + counter[bucket] < half:
+            before += counter[bucket]
             bucket += 1
         if shift == 0:
-            return first + bucket, before, seen[bucket]
+            return first + bucket, before, counter[bucket]
         first += bucket << shift
         last = min(last, first + (1 << shift) - 1)
 
@@ -163,7 +163,7 @@ def find_balanced_cuts(
     ``free``, between any two codes. Fills ``begin`` (of the places), ``cut``, ``quota`` and the
     people ``left`` of the cut (0: there is none).
     """
-    seen = np.empty(BUCKETS, dtype=np.int64)
+    counter = np.empty(BUCKETS, dtype=np.int64)
     for c in range(first, last):
         s, j = segment[c], column[c]
         lowest, highest = np.int64(low[s, j]), np.int64(high[s, j])
@@ -177,7 +177,7 @@ def find_balanced_cuts(
             count[start[s] : stop[s]],
             at,
             lift,
-            seen,
+            counter,
             _place(lowest, at, lift),
             _place(highest, at, lift),
             (n + 1) // 2,
@@ -250,27 +250,27 @@ def count_halves(
     ``room[h]``, ascending by value: ``value``, ``number``, and in ``pairs`` how many.
     """
     longest = _longest(segment[first:last], start, stop)
-    seen = np.zeros((2, size), dtype=np.int64)
+    counter = np.zeros((2, size), dtype=np.int64)
     touched = np.empty((2, size), dtype=np.int32)
     right = np.empty(longest, dtype=np.uint8)
     for c in range(first, last):
         s = segment[c]
         a, b = start[s], stop[s]
         _sides(keys[column[c], a:b], count[a:b], begin[c], lift, cut[c], quota[c], right)
-        n = _count_sides(values[a:b], count[a:b], right, seen, touched)
+        n = _count_sides(values[a:b], count[a:b], right, counter, touched)
         for side in range(2):
-            write_counts(seen[side], touched[side, : n[side]], value, number, room[2 * c + side])
+            write_counts(counter[side], touched[side, : n[side]], value, number, room[2 * c + side])
             pairs[2 * c + side] = n[side]
 
 
 @njit(cache=True)
-def _count_sides(values, count, right, seen, touched):
+def _count_sides(values, count, right, counter, touched):
     """Count the values of both sides; returns how many values each has."""
     lefts, rights = 0, 0
     for r in range(len(values)):
         v, side = values[r], right[r]
-        before = seen[side, v]
-        seen[side, v] = before + count[r]
+        before = counter[side, v]
+        counter[side, v] = before + count[r]
         if before == 0:
             if side:
                 touched[1, rights] = v

@@ -65,5 +65,5 @@ def _share(
         return
     edges = [first + part * number // parts for part in range(parts + 1)]
     waiting = [pool.submit(kernel, a, b, *arguments) for a, b in pairwise(edges)]
-    for one in waiting:
-        one.result()
+    for future in waiting:
+        future.result()

@@ -15,14 +15,14 @@ from shoal.core.tally import Cut
 
 def list_method_names() -> list[str]:
     """What methods are called on the command line: their files' names, with dashes."""
-    found = (module.name for module in iter_modules(__path__) if not module.ispkg)
-    return sorted(name.replace("_", "-") for name in found)
+    files = (module.name for module in iter_modules(__path__) if not module.ispkg)
+    return sorted(name.replace("_", "-") for name in files)
 
 
 def find_method(name: str) -> Callable[..., Cut]:
     """The method of a name."""
-    made: Callable[..., Cut] = getattr(_module(name), name.replace("-", "_"))
-    return made
+    method: Callable[..., Cut] = getattr(_module(name), name.replace("-", "_"))
+    return method
 
 
 def load_methods() -> dict[str, Callable[..., Cut]]:

@@ -62,13 +62,13 @@ def chain(
     how many of them were judged.
     """
     check_quasi(tally)
-    line = _Chain.of(tally, model, _named(tally, order), Advance(progress))
+    line = _Chain.of(tally, model, _find_columns(tally, order), Advance(progress))
     at = line.finest(hold_back)
     if at < len(line.steps):
-        return line.told(at, line.cut(at))
+        return line.add_levels(at, line.cut(at))
     if not hold_back:
         raise explain_refusal(model, line.groups(line.cut(-1)))
-    return line.told(*line.fewest_held_back())
+    return line.add_levels(*line.fewest_held_back())
 
 
 @dataclass
@@ -131,7 +131,7 @@ class _Chain:
         self.judged += 1
         self.advance.to(self.judged / self.expected)
 
-    def told(self, step: int, cut: Cut) -> Cut:
+    def add_levels(self, step: int, cut: Cut) -> Cut:
         """The cut with the level of each column, and the work it took."""
         self.advance.end()
         work = {"steps": len(self.steps), "judged": self.judged}
@@ -159,7 +159,7 @@ def _steps(
     return np.cumsum(steps, axis=0)
 
 
-def _named(tally: Tally, order: Sequence[str] | None) -> list[int]:
+def _find_columns(tally: Tally, order: Sequence[str] | None) -> list[int]:
     """The columns that the user wants lifted first, by number."""
     names = [axis.name for axis in tally.quasi]
     wanted = [order] if isinstance(order, str) else order or ()

@@ -71,12 +71,12 @@ def datafly(
     for cut, done in _way(tally):
         advance.to(done)
         left = suppress_breaking_classes(tally, model, cut)
-        made = _unremarkable(tally, model, left) if 0 < left.held_back <= hold_back else left
-        if made.held_back <= hold_back and left.held_back <= few:
-            best = made
+        candidate = _unremarkable(tally, model, left) if 0 < left.held_back <= hold_back else left
+        if candidate.held_back <= hold_back and left.held_back <= few:
+            best = candidate
             break
-        if best is None or made.held_back < best.held_back:
-            best = made
+        if best is None or candidate.held_back < best.held_back:
+            best = candidate
     assert best is not None, "the way has a first table"
     if best.held_back and not hold_back:
         raise explain_refusal(model, Groups.of(tally, cut, list_joint_columns(model)))
@@ -92,12 +92,12 @@ def _way(tally: Tally) -> Iterator[tuple[Cut, float]]:
     lifted: list[str] = []
 
     def values(column: int) -> float:
-        found = ladders[column][at[column]].labels(present[column])
-        return float(found / tally.importance[column])
+        labels = ladders[column][at[column]].labels(present[column])
+        return float(labels / tally.importance[column])
 
     while True:
         rungs = [rungs[i] for rungs, i in zip(ladders, at, strict=True)]
-        yield _told(tally, rungs, lifted), len(lifted) / max(steps, 1)
+        yield _cut_with_facts(tally, rungs, lifted), len(lifted) / max(steps, 1)
         able = [column for column, i in enumerate(at) if i < len(ladders[column]) - 1]
         if not able:
             return
@@ -106,7 +106,7 @@ def _way(tally: Tally) -> Iterator[tuple[Cut, float]]:
         lifted.append(tally.quasi[column].name)
 
 
-def _told(tally: Tally, rungs: list[Rung], lifted: list[str]) -> Cut:
+def _cut_with_facts(tally: Tally, rungs: list[Rung], lifted: list[str]) -> Cut:
     """The table at these rungs, with its levels and the way to it."""
     way = {"steps": list(lifted), "complementary": 0}
     return replace(recode_to_rungs(tally, rungs), facts=describe_levels(tally, rungs) | way)

@@ -54,7 +54,7 @@ def greedy(
     """
     cuts, advance = [], Advance(progress)
     for turn, way in enumerate(WAYS):
-        told = advance.part(turn / len(WAYS), (turn + 1) / len(WAYS))
-        how: dict[str, Any] = {"hold_back": hold_back, "progress": told, **way}
+        report = advance.part(turn / len(WAYS), (turn + 1) / len(WAYS))
+        how: dict[str, Any] = {"hold_back": hold_back, "progress": report, **way}
         cuts.append(LossSearch.of(tally, model, relaxed=False, rng=rng, **how).run(tally))
     return min(cuts, key=lambda cut: sum_cell_widths(tally, cut))

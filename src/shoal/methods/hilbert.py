@@ -54,8 +54,8 @@ def hilbert(
     points, advance = Points.of(tally), Advance(progress)
     order = _visited(tally, points)
     advance.half(0)(1, 1)
-    told = advance.half(1)
-    cut = cut_along_line(tally, model, points, order, rng=rng, progress=told, hold_back=hold_back)
+    report = advance.half(1)
+    cut = cut_along_line(tally, model, points, order, rng=rng, progress=report, hold_back=hold_back)
     advance.end()
     return cut
 

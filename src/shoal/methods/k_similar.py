@@ -76,7 +76,7 @@ def k_similar(
         raise UsageError(f"block is at most {LARGEST:,}.", f"write for example block={BLOCK}.")
     blocks = _Blocks.of(tally, block)
     advance = Advance(progress)
-    found: list[Cut] = []
+    cuts: list[Cut] = []
     losses: list[float] = []
     size = min_class_rows(model)
     for turn in range(TURNS):
@@ -86,14 +86,14 @@ def k_similar(
         cut = mend_classes(tally, model, entry, class_, tally.count, hold_back=hold_back)
         joined += cut.facts.get("joined", 0)
         facts = {"blocks": len(blocks.start), "size": size, "joined": joined}
-        found.append(replace(cut, facts=facts))
+        cuts.append(replace(cut, facts=facts))
         losses.append(sum_cell_widths(tally, cut))
         best = int(np.argmin(losses))
         if not (joined or cut.held_back) or turn - best == PATIENCE or size >= tally.rows:
             break
         size *= 2
     advance.end()
-    return found[best]
+    return cuts[best]
 
 
 def _joined(
@@ -106,7 +106,7 @@ def _joined(
     """
     first, best, fewest = clusters.number, clusters, tally.rows + 1
     while model.monotone:
-        groups, published = clusters.judged(tally, model)
+        groups, published = clusters.count_groups(tally, model)
         bad = find_breaking_classes(model, groups)
         rows = int(groups.rows[bad].sum())
         if rows < fewest or not hold_back:
@@ -180,7 +180,7 @@ class _Clusters(NamedTuple):
         whole = self.of + np.repeat(self.before, blocks.stop - blocks.start)
         return np.asarray(whole[blocks.of_entry])
 
-    def judged(self, tally: Tally, model: Model) -> tuple[Groups, NDArray[np.int32]]:
+    def count_groups(self, tally: Tally, model: Model) -> tuple[Groups, NDArray[np.int32]]:
         """The classes they are published as, and which of them each cluster is."""
         class_ = self.of_entry
         cut = Cut.of(tally, np.arange(tally.entries, dtype=np.int32), class_.astype(np.int32))

@@ -109,8 +109,8 @@ class _Rounds:
         while len(rest):
             people = int(self.tally.count[rest].sum())
             left = people / self.tally.rows
-            told = advance.part(1 - left, 1 - left + share * left)
-            cut = self._round(rest, people - max(1, int(np.ceil(share * people))), told)
+            report = advance.part(1 - left, 1 - left + share * left)
+            cut = self._round(rest, people - max(1, int(np.ceil(share * people))), report)
             if cut is None and self.done and people <= hold_back:
                 break
             if cut is None:

@@ -80,7 +80,7 @@ def microaggregation(
     """
     k, most = _size(model, k), parse_whole_number(block, "block", 1)
     points, advance = Points.of(tally), Advance(progress)
-    cloud = EmbeddedPoints.of(tally, points, _known(categories))
+    cloud = EmbeddedPoints.of(tally, points, _check_coding(categories))
     pieces, blocks = cloud.clustered(k, most, advance.part(0.0, MADE))
     pieces = _people(tally, points, cloud.in_order(pieces), rng)
     facts = {"k": k, "block": most, "blocks": blocks, "categories": categories}
@@ -100,7 +100,7 @@ def _size(model: Model, k: int) -> int:
     return asked
 
 
-def _known(categories: str) -> str:
+def _check_coding(categories: str) -> str:
     if categories not in CODINGS:
         raise UsageError(
             f"There is no coding {categories!r} of categories.", f"one of: {', '.join(CODINGS)}."
@@ -150,13 +150,15 @@ class EmbeddedPoints:
         inside = np.add.reduceat(people, edges[:-1])
         room = np.concatenate(([0], np.cumsum(np.diff(edges) + inside // k + 1)))
         point, class_, count = np.zeros((3, room[-1]), np.int64)
-        made = np.zeros((blocks, 2), np.int64)
+        written = np.zeros((blocks, 2), np.int64)
         cloud = places, codes, self.cost, self.base, people
-        found, rows = (room, point, class_, count, made), HEAVY * int(people.sum())
-        share_out(cluster_by_mdav, blocks, rows, edges, *cloud, k, *found, progress=progress)
-        before = np.repeat(np.cumsum(made[:, 1]) - made[:, 1], np.diff(room))
-        kept = np.concatenate([np.arange(a, a + n) for a, n in zip(room, made[:, 0], strict=False)])
-        return (order[point[kept]], (class_ + before)[kept], count[kept]), blocks
+        outputs, rows = (room, point, class_, count, written), HEAVY * int(people.sum())
+        share_out(cluster_by_mdav, blocks, rows, edges, *cloud, k, *outputs, progress=progress)
+        before = np.repeat(np.cumsum(written[:, 1]) - written[:, 1], np.diff(room))
+        used = np.concatenate(
+            [np.arange(a, a + n) for a, n in zip(room, written[:, 0], strict=False)]
+        )
+        return (order[point[used]], (class_ + before)[used], count[used]), blocks
 
     def in_order(self, pieces: Pieces) -> Pieces:
         """The classes numbered so that neighbours are alike, by their means."""
@@ -197,5 +199,5 @@ def _people(
     entry = order_people(tally, rng or np.random.default_rng(0))
     entry = entry[np.argsort(points.of_entry[entry], kind="stable")]
     joint = entry.astype(np.int64) * (int(class_.max()) + 1) + np.repeat(class_, people)
-    found, count = np.unique(joint, return_counts=True)
-    return (*np.divmod(found, int(class_.max()) + 1), count.astype(np.int64))
+    distinct, count = np.unique(joint, return_counts=True)
+    return (*np.divmod(distinct, int(class_.max()) + 1), count.astype(np.int64))

@@ -102,8 +102,12 @@ def mu_argus(
 def _tested(degrees: Sequence[int]) -> list[Combination]:
     """The pairs and triples of columns that are tested."""
     named = [column for column, degree in enumerate(degrees) if degree]
-    several = (found for size in (2, 3) for found in chosen(named, size))
-    return [found for found in several if _counts([degrees[column] for column in found])]
+    several = (combination for size in (2, 3) for combination in chosen(named, size))
+    return [
+        combination
+        for combination in several
+        if _counts([degrees[column] for column in combination])
+    ]
 
 
 def _counts(degrees: Sequence[int]) -> bool:
@@ -157,14 +161,14 @@ class _Lifting:
         k: int,
     ) -> _Lifting:
         lost = [_losses(tally, column, rungs) for column, rungs in enumerate(ladders)]
-        values = {found: _distinct(tally, found) for found in tested}
+        values = {combination: _distinct(tally, combination) for combination in tested}
         return cls(ladders, lost, values, k, tally.rows)
 
     def run(self, share: float, progress: Progress) -> list[Rung]:
         """The rungs at which no more than this share of all rows' combinations is unsafe."""
         at = [0] * len(self.ladders)
-        bad = {found: self._unsafe(found, at) for found in self.values}
-        columns = sorted({column for found in bad for column in found})
+        bad = {combination: self._unsafe(combination, at) for combination in self.values}
+        columns = sorted({column for combination in bad for column in combination})
         while sum(bad.values()) > share * self.rows * len(bad):
             able = [column for column in columns if at[column] < len(self.ladders[column]) - 1]
             if not able:
@@ -184,15 +188,19 @@ class _Lifting:
         By how much becomes safe for the loss that it adds; of equals by how little that is.
         """
         above = [i + (j == column) for j, i in enumerate(at)]
-        left = {found: self._unsafe(found, above) for found in bad if column in found}
-        safe = sum(bad[found] - rows for found, rows in left.items())
+        left = {
+            combination: self._unsafe(combination, above)
+            for combination in bad
+            if column in combination
+        }
+        safe = sum(bad[combination] - rows for combination, rows in left.items())
         cost = float(self.lost[column][above[column]] - self.lost[column][at[column]])
         return (safe / max(cost, 1e-12), -cost), column, left
 
-    def _unsafe(self, found: Combination, at: Sequence[int]) -> float:
+    def _unsafe(self, combination: Combination, at: Sequence[int]) -> float:
         """How many rows have a rare combination of values in these columns."""
-        codes, rows = self.values[found]
-        rungs = [self.ladders[column][at[column]] for column in found]
+        codes, rows = self.values[combination]
+        rungs = [self.ladders[column][at[column]] for column in combination]
         nodes = [rung.node[own] for rung, own in zip(rungs, codes, strict=True)]
         counted = np.bincount(number_combinations(nodes, map(len, rungs))[0], weights=rows)
         return float(counted[counted < self.k].sum())
@@ -205,9 +213,9 @@ def _losses(tally: Tally, column: int, rungs: Sequence[Rung]) -> NDArray[np.floa
     return np.asarray(wide @ rows * (tally.importance[column] / max(tally.rows, 1)))
 
 
-def _distinct(tally: Tally, found: Combination) -> tuple[NDArray[Any], NDArray[Any]]:
-    codes = tally.keys[list(found)]
-    number, first = number_combinations(codes, [tally.quasi[column].size for column in found])
+def _distinct(tally: Tally, combination: Combination) -> tuple[NDArray[Any], NDArray[Any]]:
+    codes = tally.keys[list(combination)]
+    number, first = number_combinations(codes, [tally.quasi[column].size for column in combination])
     rows = np.bincount(number, weights=tally.count, minlength=len(first))
     return codes[:, first], rows
 
@@ -224,9 +232,9 @@ def _blank(
     blank = np.zeros(cells.low.shape, dtype=bool)
     while True:
         times = np.zeros(blank.shape)
-        for found in tested:
-            at = _rare(tally, cells.low, rows, blank, found, k)
-            times[at[:, np.newaxis], found] += 1
+        for combination in tested:
+            at = _rare(tally, cells.low, rows, blank, combination, k)
+            times[at[:, np.newaxis], combination] += 1
         times *= telling  # a column that is * everywhere cannot be blanked
         times /= tally.importance
         unsafe = times.any(axis=1)
@@ -275,16 +283,16 @@ def _tops(tally: Tally) -> NDArray[np.int32]:
 # Parameters
 
 
-def _numbers(tally: Tally, given: str, name: str, most: Sequence[int]) -> dict[str, int]:
+def _numbers(tally: Tally, text: str, name: str, most: Sequence[int]) -> dict[str, int]:
     """The whole number of each column that is named: ``"age=1,zip=2"``."""
     tops = dict(zip((axis.name for axis in tally.quasi), most, strict=True))
     hint = f"write COLUMN=NUMBER, several with commas; the columns are: {', '.join(tops)}."
-    found: dict[str, int] = {}
-    for part in filter(str.strip, given.split(",")):
+    numbers: dict[str, int] = {}
+    for part in filter(str.strip, text.split(",")):
         column, _, number = (piece.strip() for piece in part.rpartition("="))
-        if column not in tops or column in found:
+        if column not in tops or column in numbers:
             raise UsageError(f"{name} does not name quasi-identifiers, each once.", hint)
         if not number.isdecimal() or int(number) > tops[column]:
             raise UsageError(f"{name} of {column} is not one of 0 to {tops[column]}.", hint)
-        found[column] = int(number)
-    return found
+        numbers[column] = int(number)
+    return numbers

@@ -76,9 +76,9 @@ def provider_aware(
     seed = rng or np.random.default_rng(0)
     cuts, advance = [], Advance(progress)
     for turn, search in enumerate(searches):
-        told = advance.part(turn / len(searches), (turn + 1) / len(searches))
-        made = search.of(table, model, rng=deepcopy(seed), progress=told, **how)
-        cuts.append(made.run(tally))
+        report = advance.part(turn / len(searches), (turn + 1) / len(searches))
+        started = search.of(table, model, rng=deepcopy(seed), progress=report, **how)
+        cuts.append(started.run(tally))
     return min(cuts, key=lambda cut: sum_cell_widths(tally, cut))
 
 
@@ -111,15 +111,15 @@ class _ByScore(TopDownSearch):
     def chosen(self) -> CandidateCuts:
         """For each segment its best cut by the paper's score."""
         able, widths = self.open_()
-        found = self.all_cuts(np.flatnonzero(able), widths)
-        order = np.lexsort((-self._scores(found), found.segment))
-        return self.best(found.take(order))
+        candidates = self.all_cuts(np.flatnonzero(able), widths)
+        order = np.lexsort((-self._scores(candidates), candidates.segment))
+        return self.best(candidates.take(order))
 
-    def _scores(self, found: CandidateCuts) -> NDArray[np.float64]:
+    def _scores(self, candidates: CandidateCuts) -> NDArray[np.float64]:
         """The score of each candidate's worse half."""
-        score = np.zeros(len(found))
-        for block in self.rows.blocks(found):
-            halves = self.rows.halves(found.take(block), self.model)
+        score = np.zeros(len(candidates))
+        for block in self.rows.blocks(candidates):
+            halves = self.rows.halves(candidates.take(block), self.model)
             score[block] = score_fitness(self.model, halves, ALPHA).reshape(-1, 2).min(axis=1)
         return score
 

@@ -32,11 +32,11 @@ def registry() -> dict[str, type[Any]]:
     >>> registry()["k-anonymity"](5)
     KAnonymity(k=5)
     """
-    return dict(_found())
+    return dict(_find_models())
 
 
 @cache
-def _found() -> dict[str, type[Any]]:
+def _find_models() -> dict[str, type[Any]]:
     models = {}
     for module in pkgutil.iter_modules(__path__, f"{__name__}."):
         members = vars(importlib.import_module(module.name)).values()
@@ -64,7 +64,7 @@ def rule(text: str | Model | Iterable[str | Model]) -> Model:
         return text
     if isinstance(text, str):
         return _conjunction(_words(text))
-    models = [model for one in text for model in split_rule(rule(one))]
+    models = [model for part in text for model in split_rule(rule(part))]
     if not models:
         raise UsageError("The rule is empty.", EXAMPLE)
     return models[0] if len(models) == 1 else Conjunction(tuple(models))
@@ -113,8 +113,8 @@ def _conjunction(words: Words) -> Model:
             models[-1].append(word)
     if not all(models):
         raise UsageError("The rule lacks a model beside an '&', or is empty.", EXAMPLE)
-    found = [model for one in models for model in split_rule(_model(one))]
-    return found[0] if len(found) == 1 else Conjunction(tuple(found))
+    joined = [model for part_words in models for model in split_rule(_model(part_words))]
+    return joined[0] if len(joined) == 1 else Conjunction(tuple(joined))
 
 
 def _model(words: Words) -> Model:
@@ -126,7 +126,7 @@ def _model(words: Words) -> Model:
     if name not in registry():
         raise UsageError(f"There is no model {name!r}.", _closest(name, registry()))
     kind = registry()[name]
-    given: dict[str, Any] = _settings(name, kind, settings)
+    parameters: dict[str, Any] = _settings(name, kind, settings)
     wraps = any(field.name == WRAPS for field in fields(kind))
     if len(inside) > wraps:
         raise UsageError(
@@ -134,28 +134,28 @@ def _model(words: Words) -> Model:
             f'{_usage(name, kind)} A name that has brackets goes in quotes: on="…".',
         )
     if inside:
-        given[WRAPS] = _conjunction(inside[0])
-    missing = [f.name for f in fields(kind) if f.default is MISSING and f.name not in given]
+        parameters[WRAPS] = _conjunction(inside[0])
+    missing = [f.name for f in fields(kind) if f.default is MISSING and f.name not in parameters]
     if missing:
         raise UsageError(f"{name} lacks {' and '.join(missing)}.", _usage(name, kind))
-    model: Model = kind(**given)
+    model: Model = kind(**parameters)
     return model
 
 
 def _settings(name: str, kind: type[Any], settings: Iterable[str]) -> dict[str, Any]:
     """The parameters that are written out, by name."""
     known = [field.name for field in fields(kind) if field.name != WRAPS]
-    given: dict[str, Any] = {}
+    parameters: dict[str, Any] = {}
     for setting in settings:
         key, equals, value = setting.partition("=")
         if not equals:
             raise UsageError(f"{setting!r} is not a parameter of {name}.", _usage(name, kind))
         if key not in known:
             raise UsageError(f"{name} has no parameter {key!r}.", _closest(key, known))
-        if key in given:
+        if key in parameters:
             raise UsageError(f"{name} is given {key} twice.", _usage(name, kind))
-        given[key] = value
-    return given
+        parameters[key] = value
+    return parameters
 
 
 def _closest(word: str, known: Iterable[str]) -> str:

@@ -75,10 +75,10 @@ class BetaLikeness(Rule):
     def holds(self, groups: Groups) -> Mask:
         """Which classes keep every value's gain within its bound."""
         worst, bound = Likelihoods.of(groups.on(self.on)), 1 + Fraction(self.beta)
-        kept = is_at_most((worst.count, worst.everybody), (worst.rows, worst.total), bound)
+        holds = is_at_most((worst.count, worst.everybody), (worst.rows, worst.total), bound)
         if self.kind == "enhanced":
-            kept &= ~worst.over_logarithm()
-        return ~worst.largest((~kept).astype(np.float64)).astype(bool)
+            holds &= ~worst.over_logarithm()
+        return ~worst.largest((~holds).astype(np.float64)).astype(bool)
 
     def per_class(self, groups: Groups) -> NDArray[np.float64]:
         """The largest gain of each class."""

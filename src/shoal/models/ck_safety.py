@@ -121,29 +121,29 @@ class CkSafety(Rule):
         """Which classes have nobody whose value can be told with c or more."""
         if not len(groups):
             return np.zeros(0, bool)
-        found = disclosure.sign_classes(groups.concentrated(self.on), self.k)
+        signatures = disclosure.sign_classes(groups.concentrated(self.on), self.k)
         if self.local:
-            return self._apart_holds(found)[found.number]
-        return ~found.reaching(Fraction(self.c), IMPLICATIONS)[found.number]
+            return self._holds_singly(signatures)[signatures.number]
+        return ~signatures.reaching(Fraction(self.c), IMPLICATIONS)[signatures.number]
 
     def per_class(self, groups: Groups) -> Floats:
         """The largest belief about somebody of each class; with ``gamma`` a bound of it."""
-        found = disclosure.sign_classes(groups.concentrated(self.on), self.k)
-        ratio = found.ratio if self.gamma is None else self._apart(found)
+        signatures = disclosure.sign_classes(groups.concentrated(self.on), self.k)
+        ratio = signatures.ratio if self.gamma is None else self._single_disclosure(signatures)
         with np.errstate(divide="ignore"):
-            return np.asarray(1 / (1 + ratio))[found.number]
+            return np.asarray(1 / (1 + ratio))[signatures.number]
 
     def advice(self, groups: Groups) -> str:
         """Between which numbers ``gamma`` would let these classes pass; where none can, that."""
         if self.gamma is None:
             certain = "k pieces tell somebody's value for certain: ask for a smaller k."
             return certain if self.reached(groups) >= 1 else ""
-        found, atoms = (
+        signatures, atoms = (
             disclosure.sign_classes(groups.concentrated(self.on), self.k),
             np.arange(1, self.k + 1),
         )
-        most = (found.least[:, 1:-1] ** (1 / atoms)).min(initial=1.0)
-        own = (found.least[:, 1:] * found.odds[:, np.newaxis]).min(axis=0)
+        most = (signatures.least[:, 1:-1] ** (1 / atoms)).min(initial=1.0)
+        own = (signatures.least[:, 1:] * signatures.odds[:, np.newaxis]).min(axis=0)
         with np.errstate(divide="ignore"):
             least = (float(self.bound) / own[:-1]) ** (1 / (self.k + 1 - atoms))
         if own[-1] <= self.bound or least.max(initial=0.0) >= most:
@@ -157,7 +157,7 @@ class CkSafety(Rule):
         """Which classes would be safe if each were the whole table."""
         state = SignatureState.of(groups.concentrated(self.on), self.k + 1)
         ratio = state.least[:, -1] * state.odds
-        return disclosure.is_above(ratio, self.bound, lambda i: self._alone(state.rows[i]))
+        return disclosure.is_above(ratio, self.bound, lambda i: self._holds_alone(state.rows[i]))
 
     def start(self, groups: Groups) -> SignatureState:
         """The table's classes as far as they matter."""
@@ -177,38 +177,38 @@ class CkSafety(Rule):
             at = disclose.admit_cuts(
                 best, own, class_, new.least, new.odds, bound, NEAR, decided, taken, at
             )
-            made = decided == disclose.MADE
+            is_made = decided == disclose.MADE
             if at == len(class_):
-                return state.joined(new, made), made
-            safe = self._alone(new.rows[2 * at]) and self._alone(new.rows[2 * at + 1])
+                return state.joined(new, is_made), is_made
+            safe = self._holds_alone(new.rows[2 * at]) and self._holds_alone(new.rows[2 * at + 1])
             if safe:  # nearly always one of them alone is not
-                made[at] = True
-                rows = state.joined(new, made).rows
+                is_made[at] = True
+                rows = state.joined(new, is_made).rows
                 safe = ClassSignatures(rows, np.arange(len(rows))).attained()[-1].ratio > self.bound
             decided[at] = disclose.MADE if safe else disclose.REFUSED
 
-    def _alone(self, row: NDArray[np.int64]) -> bool:
+    def _holds_alone(self, row: NDArray[np.int64]) -> bool:
         """Whether a class with this signature is safe by itself, exactly."""
         signature = tuple(row.tolist())
         return min_refutation(signature, self.k + 1)[0] * exact_inverse_odds(signature) > self.bound
 
-    def _apart(self, found: ClassSignatures) -> Floats:
+    def _single_disclosure(self, signatures: ClassSignatures) -> Floats:
         """Per signature a bound of the ratio, whatever the others are; −1: there is none."""
         shares = _powers(float(self.gamma or 1), self.k + 1)
-        own = (found.least * shares[::-1])[:, 1:].min(axis=1) * found.odds
-        helps = (found.least < shares * (1 - NEAR))[:, :-1].any(axis=1)
+        own = (signatures.least * shares[::-1])[:, 1:].min(axis=1) * signatures.odds
+        helps = (signatures.least < shares * (1 - NEAR))[:, :-1].any(axis=1)
         return np.where(helps, -1.0, own)
 
-    def _apart_holds(self, found: ClassSignatures) -> Mask:
-        ratio, bound = self._apart(found), float(self.bound)
+    def _holds_singly(self, signatures: ClassSignatures) -> Mask:
+        ratio, bound = self._single_disclosure(signatures), float(self.bound)
         shares = _powers(float(self.gamma or 1), self.k + 1)
-        close = is_near(ratio, bound) | is_near(found.least, shares)[:, 1:-1].any(axis=1)
+        close = is_near(ratio, bound) | is_near(signatures.least, shares)[:, 1:-1].any(axis=1)
         holds = ratio > bound
         for i in np.flatnonzero(close):
-            holds[i] = self._apart_exact(tuple(found.rows[i].tolist()))
+            holds[i] = self._holds_singly_exact(tuple(signatures.rows[i].tolist()))
         return np.asarray(holds)
 
-    def _apart_exact(self, row: Signature) -> bool:
+    def _holds_singly_exact(self, row: Signature) -> bool:
         gamma, atoms = Fraction(self.gamma or 1), self.k + 1
         chance = [min_refutation(row, j)[0] for j in range(atoms + 1)]
         own = min(chance[j] * gamma ** (atoms - j) for j in range(1, atoms + 1))
@@ -217,10 +217,10 @@ class CkSafety(Rule):
 
 
 def _share(value: Number, name: str, example: str) -> Fraction:
-    found = parse_fraction(value, name, 0, 1, above=True, example=example)
-    if found < LEAST:
+    fraction = parse_fraction(value, name, 0, 1, above=True, example=example)
+    if fraction < LEAST:
         raise UsageError(f"{name} is less than one in a billion.", f"write {name}={example}.")
-    return found
+    return fraction
 
 
 def _powers(gamma: float, atoms: int) -> Floats:

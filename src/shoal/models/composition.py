@@ -148,11 +148,11 @@ class Composition(Rule):
         most that so many providers brought of it; of the others all coalitions are tried.
         """
         failed, safe = ~self.holds(groups), self._holds(_left(groups.shared(self.on), most))
-        found: list[tuple[int, ...] | None] = [() if bad else None for bad in failed.tolist()]
+        coalitions: list[tuple[int, ...] | None] = [() if bad else None for bad in failed.tolist()]
         for class_ in np.flatnonzero(~failed & ~safe & (most > 0)).tolist():
-            one = np.array([class_])
-            found[class_] = try_all_coalitions(self, groups.take(one), most[one]).of(0)
-        return Collusion.found(found)
+            single = np.array([class_])
+            coalitions[class_] = try_all_coalitions(self, groups.take(single), most[single]).of(0)
+        return Collusion.found(coalitions)
 
 
 def _left(shares: Contributions, most: NDArray[np.int64]) -> Histogram:
@@ -163,8 +163,8 @@ def _left(shares: Contributions, most: NDArray[np.int64]) -> Histogram:
     begins = np.ones(len(order), bool)
     begins[1:] = (class_[1:] != class_[:-1]) | (value[1:] != value[:-1])
     rank = np.arange(len(order)) - np.flatnonzero(begins)[np.cumsum(begins) - 1]
-    kept = rank >= most[class_]
-    pairs = class_[kept], value[kept], count[kept]
+    counted = rank >= most[class_]
+    pairs = class_[counted], value[counted], count[counted]
     return Histogram.of(shares.axis, *pairs, len(shares), shares.total)
 
 

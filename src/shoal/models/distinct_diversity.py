@@ -61,7 +61,7 @@ class DistinctDiversity(Rule):
         h = groups.on(self.on, sets=True)
         if h.sets is None or self.l == 1:
             return np.asarray(h.concentrated.distinct >= self.l)
-        holds = (_known_values(h) >= self.l) & (h.most_alike < groups.rows)
+        holds = (_count_stated_values(h) >= self.l) & (h.most_alike < groups.rows)
         alone = _single_values(h, h.sets)
         for class_ in np.flatnonzero(holds & (alone < self.l)).tolist():
             holds[class_] = count_min_negations(*h.sets.of_class(class_), self.l - 2) is None
@@ -82,7 +82,7 @@ class DistinctDiversity(Rule):
         h = groups.on(self.on, sets=True)
         if h.sets is None:
             return h.concentrated.distinct.astype(np.float64)
-        each, known = np.maximum(_single_values(h, h.sets), 1), _known_values(h)
+        each, known = np.maximum(_single_values(h, h.sets), 1), _count_stated_values(h)
         for class_ in np.flatnonzero(each < known).tolist():
             each[class_] = _reached(h.sets, class_, int(known[class_]))
         return each.astype(np.float64)
@@ -100,7 +100,7 @@ class DistinctDiversity(Rule):
         return float(_worst(h, h.sets)[1])
 
 
-def _known_values(h: Histogram) -> NDArray[np.int64]:
+def _count_stated_values(h: Histogram) -> NDArray[np.int64]:
     """Distinct values per class, without those that nobody knows."""
     return h.sum((~h.is_blank).astype(np.int64))
 
@@ -114,22 +114,22 @@ def _single_values(h: Histogram, sets: ValueSets) -> NDArray[np.int64]:
 
 def _worst(h: Histogram, sets: ValueSets) -> tuple[int, int]:
     """The class that reaches the least, and what it reaches."""
-    low, known = np.maximum(_single_values(h, sets), 1), _known_values(h)
+    low, known = np.maximum(_single_values(h, sets), 1), _count_stated_values(h)
     exact = low >= known
     worst, least = -1, int(known.max()) + 2
     for class_ in np.lexsort((~exact, low)).tolist():
         if low[class_] >= least:
             break
-        found = int(low[class_]) if exact[class_] else _reached(sets, class_, least)
-        if found < least:
-            worst, least = class_, found
+        reached = int(low[class_]) if exact[class_] else _reached(sets, class_, least)
+        if reached < least:
+            worst, least = class_, reached
     return worst, least
 
 
 def _reached(sets: ValueSets, class_: int, most: int) -> int:
     """The l of one class of sets, or ``most`` where it is no less."""
-    found = count_min_negations(*sets.of_class(class_), most - 2)
-    return most if found is None else found + 1
+    negations = count_min_negations(*sets.of_class(class_), most - 2)
+    return most if negations is None else negations + 1
 
 
 def count_min_negations(
@@ -147,16 +147,18 @@ def count_min_negations(
     (None, 0)
     """
     kinds, steps = set(sets), iter(range(MOST_STEPS))
-    single = frozenset().union(*(one for one in kinds if len(one) == 1))
+    single = frozenset().union(*(values for values in kinds if len(values) == 1))
     least: int | None = None
     for left, value in _left(kinds, set(unsure)):
         bound = most if least is None else least - 1
         needed = single - {value}  # whoever has but one value is negated by that
         if len(needed) > bound or not needed.isdisjoint(left):
             continue
-        others = {one - left for one in kinds if value not in one and needed.isdisjoint(one)}
-        found = _fewest_hits(_minimal(others), bound - len(needed), steps)
-        least = least if found is None else found + len(needed)
+        others = {
+            values - left for values in kinds if value not in values and needed.isdisjoint(values)
+        }
+        hits = _fewest_hits(_minimal(others), bound - len(needed), steps)
+        least = least if hits is None else hits + len(needed)
     return least
 
 
@@ -168,19 +170,21 @@ def _left(
     Whoever has fewer values forbids fewer negations. Where nothing is known, any value is as good.
     """
     for value in set().union(*kinds, *unsure) or {-1}:
-        having = {one for one in kinds if value in one} | {one | {value} for one in unsure}
-        for one in having:
-            if not any(other < one for other in having):
-                yield one, value
+        having = {values for values in kinds if value in values} | {
+            values | {value} for values in unsure
+        }
+        for values in having:
+            if not any(other < values for other in having):
+                yield values, value
 
 
 def _minimal(sets: set[frozenset[int]]) -> list[frozenset[int]]:
     """Those that contain no other: who hits them hits all."""
-    kept: list[frozenset[int]] = []
-    for one in sorted(sets, key=len):
-        if not any(other <= one for other in kept):
-            kept.append(one)
-    return kept
+    minimal: list[frozenset[int]] = []
+    for candidate in sorted(sets, key=len):
+        if not any(other <= candidate for other in minimal):
+            minimal.append(candidate)
+    return minimal
 
 
 def _fewest_hits(sets: list[frozenset[int]], most: int, steps: Iterator[int]) -> int | None:
@@ -193,24 +197,24 @@ def _fewest_hits(sets: list[frozenset[int]], most: int, steps: Iterator[int]) ->
         )
     if not sets:
         return 0
-    if not sets[0] or _apart(sets) > most:
+    if not sets[0] or _count_disjoint(sets) > most:
         return None
     least: int | None = None
     for value in sorted(sets[0]):
         bound = (most if least is None else least - 1) - 1
         if bound < 0:
             break
-        found = _fewest_hits([one for one in sets if value not in one], bound, steps)
-        least = least if found is None else found + 1
+        hits = _fewest_hits([values for values in sets if value not in values], bound, steps)
+        least = least if hits is None else hits + 1
     return least
 
 
-def _apart(sets: list[frozenset[int]]) -> int:
+def _count_disjoint(sets: list[frozenset[int]]) -> int:
     """How many of the sets share nothing: each takes a value of its own."""
-    seen: set[int] = set()
+    covered: set[int] = set()
     number = 0
-    for one in sets:
-        if seen.isdisjoint(one):
-            seen |= one
+    for values in sets:
+        if covered.isdisjoint(values):
+            covered |= values
             number += 1
     return number

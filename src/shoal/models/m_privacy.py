@@ -126,18 +126,18 @@ class MPrivacy(Rule):
 
         From the rule's own m on, in steps that double: larger coalitions take longer to judge.
         """
-        who = groups.brought
-        n = int(who.present.max(initial=1))
-        low, high, m, step, kept = -1, n, min(self.m, n - 1), 1, np.ones(len(groups), bool)
+        providers = groups.brought
+        n = int(providers.present.max(initial=1))
+        low, high, m, step, held_before = -1, n, min(self.m, n - 1), 1, np.ones(len(groups), bool)
         while low < m < high:
-            held = prove_withstanding(self.rule, groups, count_members(who, m))
+            held = prove_withstanding(self.rule, groups, count_members(providers, m))
             if held.all():
                 low, m = m, min(m + step, n - 1) if high == n else (m + 1 + high) // 2
                 step *= 2
             else:
-                high, kept, m = m, held, (low + m) // 2
-        everybody = max(len(who.contributors) - 1.0, 0.0)
-        return everybody if kept.all() else float(low), kept
+                high, held_before, m = m, held, (low + m) // 2
+        everybody = max(len(providers.contributors) - 1.0, 0.0)
+        return everybody if held_before.all() else float(low), held_before
 
     def worst(self, groups: Groups) -> int:
         """Of the classes that survive the least the smallest."""
@@ -152,26 +152,26 @@ class MPrivacy(Rule):
     def advice(self, groups: Groups) -> str:
         """What the rule inside could ask for at this m, where that has a number to lower."""
         most = count_members(groups.brought, self.m)
-        told = [
+        lines = [
             f"{part.parameter}={least}"
             for part in split_rule(self.rule)
             if isinstance(part, Rule) and (least := _passing(part, groups, most)) is not None
         ]
-        inside = f"at m={self.m} the rule inside passes with {' and '.join(told)}" if told else ""
+        inside = f"at m={self.m} the rule inside passes with {' and '.join(lines)}" if lines else ""
         return f"{inside or 'the rule inside fails'}: weaken it, or ask for a smaller m."
 
     def witness(self, groups: Groups, class_: int) -> dict[str, Any]:
         """The coalition that breaks a class, or at m + 1 would, and the rows that it leaves."""
-        one = groups.take(np.array([class_]))
+        single = groups.take(np.array([class_]))
         for m in (self.m, self.m + 1):
             try:
-                found = find_breaches(self.rule, one, count_members(one.brought, m)).of(0)
+                coalition = find_breaches(self.rule, single, count_members(single.brought, m)).of(0)
             except UndecidedError:  # beyond what was asked: then it is not told
                 break
-            if found is not None:
-                h = one.brought.providers
-                left = int(h.count[~np.isin(h.value, found)].sum())
-                return {"coalition": list(found), "left": left}
+            if coalition is not None:
+                h = single.brought.providers
+                left = int(h.count[~np.isin(h.value, coalition)].sum())
+                return {"coalition": list(coalition), "left": left}
         return {}
 
     def __str__(self) -> str:

@@ -126,10 +126,10 @@ class TCloseness(Rule):
         sums = SUMS[self.distance](shares.values)
 
         def find(values: NDArray[np.int32], counts: ProviderCounts, most: int) -> list[int] | None:
-            found, certain = find_exceeding(sums, Fraction(self.t), values, counts, most)
+            exceeding, certain = find_exceeding(sums, Fraction(self.t), values, counts, most)
             if not certain:
                 raise undecided_error(self)
-            return found
+            return exceeding
 
         safe = np.asarray(moved < float(Fraction(self.t)) - NEAR)
         return search_classes(shares, most, ~self.holds(groups), find, safe)
@@ -247,8 +247,8 @@ def _equal_worst(h: Histogram, kind: np.dtype[Any]) -> tuple[Whole, int]:
 
 def _hierarchical_worst(h: Histogram, kind: np.dtype[Any]) -> tuple[Whole, int]:
     levels = [np.searchsorted(level.starts, h.known, side="right") for level in h.axis.levels]
-    found = _by_known_values(h, lambda *gaps: _over_tree(levels, *gaps), kind)
-    return found, 2 * (len(levels) + 1)
+    distances = _by_known_values(h, lambda *gaps: _over_tree(levels, *gaps), kind)
+    return distances, 2 * (len(levels) + 1)
 
 
 def _over_tree(levels: list[NDArray[Any]], gap: Whole, more: Whole, less: Whole) -> Whole:

@@ -101,8 +101,8 @@ class Balance:
         counts = np.bincount(self.values[new], minlength=self.size)
         if m * counts.max() <= len(new):
             entry, values = self.entry[new], self.values[new]
-            found = assign_to_buckets(self.tally, entry, values, m, on, advance)
-            self.bucket[new] = found + self.buckets
+            new_buckets = assign_to_buckets(self.tally, entry, values, m, on, advance)
+            self.bucket[new] = new_buckets + self.buckets
         elif self.newcomers == FILL:
             self._join(new, counts, m)
         elif len(new) > hold_back or len(new) == len(self.entry):

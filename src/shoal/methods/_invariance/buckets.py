@@ -48,7 +48,7 @@ def deal_buckets(counts: NDArray[Any], m: int) -> DealtBuckets:
     >>> [(values.tolist(), rows) for values, rows in deal_buckets(np.array([3, 2, 1]), 2)]
     [([0, 1], 2), ([0, 2], 1)]
     """
-    left, found = np.array(counts, np.int64), []
+    left, buckets = np.array(counts, np.int64), []
     while left.any():
         order = np.argsort(-left, kind="stable")
         after = int(left[order[m]]) if len(order) > m else 0
@@ -59,8 +59,8 @@ def deal_buckets(counts: NDArray[Any], m: int) -> DealtBuckets:
             together = np.flatnonzero(left == top)
             rows = top - int(left[left < top].max(initial=0))
         left[together] -= rows
-        found.append((np.sort(together), rows))
-    return found
+        buckets.append((np.sort(together), rows))
+    return buckets
 
 
 def count_dealable(counts: NDArray[Any], m: int) -> int:
@@ -131,10 +131,10 @@ def split_buckets(tally: Tally, model: Model, rows: BucketRows, advance: Advance
             return node
         some, group = rows.take(at), _dense(node[at])
         side = _best(tally, some, group, height[at] // 2)
-        made = _allowed(tally, model, some, 2 * group + side)[group]
-        live[:], live[at] = False, made
+        allowed = _allowed(tally, model, some, 2 * group + side)[group]
+        live[:], live[at] = False, allowed
         node = 2 * node
-        node[at[made]] += side[made]
+        node[at[allowed]] += side[allowed]
         node, turn = _dense(node), turn + 1
         advance.half(turn)(1, 1)
 
@@ -192,7 +192,7 @@ def _cost(tally: Tally, rows: BucketRows, class_: Numbers) -> NDArray[np.float64
 def _allowed(tally: Tally, model: Model, rows: BucketRows, class_: Numbers) -> Flags:
     """Of each group whether both halves meet the model: even they are, the rest by real rows."""
     other, real = drop_invariance(model), ~rows.nobody
-    sized = EVEN.issuperset(getattr(one, "name", str)() for one in split_rule(model))
+    sized = EVEN.issuperset(getattr(part, "name", str)() for part in split_rule(model))
     if other is None or (sized and real.all()):
         return np.ones((int(class_.max()) + 1) // 2, np.bool_)
     some, class_ = rows.take(real), class_[real]

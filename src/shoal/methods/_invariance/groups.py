@@ -63,11 +63,11 @@ def separate_cells(
     left = np.zeros(len(cells), np.bool_)
     rows = rows + np.where(first, rows.sum(), 0)  # so that no others take a cell from them
     for there in (first, np.ones_like(first)):
-        cells, left = _apart(tally, cells, signature, rows, there, left)
+        cells, left = _separate_equal_cells(tally, cells, signature, rows, there, left)
     return cells, left
 
 
-def _apart(
+def _separate_equal_cells(
     tally: Tally, cells: Cells, signature: Numbers, rows: Numbers, there: Flags, left: Flags
 ) -> tuple[Cells, Flags]:
     """The same of the groups that are there; others stay as they are."""
@@ -81,9 +81,9 @@ def _apart(
         taken = now.take(staying), signature[staying]
         moved, new = _cheapest(tally, now.take(at), signature[at], taken)
         if not len(moved):
-            found = _farther(tally, now.take(at[:1]), int(signature[at[0]]), taken)
-            left[at[0]] = found is None
-            moved, new = (np.zeros(1, np.int64), found) if found else (moved, new)
+            farther = _farther(tally, now.take(at[:1]), int(signature[at[0]]), taken)
+            left[at[0]] = farther is None
+            moved, new = (np.zeros(1, np.int64), farther) if farther else (moved, new)
         now = _replaced(now, at[moved], new)
 
 
@@ -127,24 +127,24 @@ def _owners(
 
 def _wider(tally: Tally, cells: Cells) -> tuple[Cells, Numbers]:
     """Each cell widened by one step, in every way that there is; and which cell it was."""
-    found, of, every = [], [], np.arange(len(cells))
+    wider, of, every = [], [], np.arange(len(cells))
     for j, axis in enumerate(tally.quasi):
         for up in (False, True):
             low, high = cells.low.copy(), cells.high.copy()
             sets = {column: bits.copy() for column, bits in cells.sets.items()}
             if j in sets:
-                able = _one_more(axis, sets[j], up)
+                able = _next_members(axis, sets[j], up)
                 low[:, j], high[:, j] = find_set_ends(sets[j])
             else:
                 able = high[:, j] < axis.size - 1 if up else low[:, j] > 0
                 (high if up else low)[:, j] += np.where(able, 1 if up else -1, 0)
             some = Cells(low, high, sets).take(every[able])
-            found.append(cover_ranges(tally.quasi, some.low, some.high, some.sets))
+            wider.append(cover_ranges(tally.quasi, some.low, some.high, some.sets))
             of.append(every[able])
-    return Cells.joined(found), np.concatenate(of)
+    return Cells.joined(wider), np.concatenate(of)
 
 
-def _one_more(axis: Axis, bits: Bits, up: bool) -> Flags:
+def _next_members(axis: Axis, bits: Bits, up: bool) -> Flags:
     """Add the first (or last) leaf that is not there, in place; whether there was one."""
     lacking = ~bits & all_leaves(axis)
     able = np.asarray(lacking.any(axis=1))
@@ -188,7 +188,7 @@ def gather_classes(
     Groups with rows that come ``first`` (flags of the tally's entries) find cells before others.
     """
     group = split_buckets(tally, model, rows, advance)
-    tally = _placed(tally, rows, group)
+    tally = _place_counterfeits(tally, rows, group)
     cells = cover_classes(tally.quasi, tally.keys, rows.entry, group)
     size = np.bincount(group)
     before = np.zeros(len(size), np.bool_)
@@ -196,9 +196,9 @@ def gather_classes(
         before[group[first[rows.entry]]] = True
     cells, left = separate_cells(tally, cells, _signatures(rows, group), size, before)
     class_ = np.where(left, SUPPRESSED, np.cumsum(~left) - 1)[group].astype(np.int32)
-    kept = cells.take(np.flatnonzero(~left))
+    published = cells.take(np.flatnonzero(~left))
     pair, count = np.unique(np.stack((rows.entry, class_)), axis=1, return_counts=True)
-    cut = Cut(pair[0].astype(np.int32), pair[1].astype(np.int32), count.astype(np.int64), kept)
+    cut = Cut(pair[0].astype(np.int32), pair[1].astype(np.int32), count.astype(np.int64), published)
     return tally, cut.merged(), int(size[left].sum())
 
 
@@ -222,15 +222,15 @@ def _signatures(rows: BucketRows, group: Numbers) -> Numbers:
     new = np.append(True, (np.diff(bucket) != 0) | (np.diff(value) != 0))
     begin = np.flatnonzero(np.append(True, np.diff(bucket[new]) != 0))
     sets = [tuple(some.tolist()) for some in np.split(value[new], begin[1:])]
-    number = {one: i for i, one in enumerate(dict.fromkeys(sets))}
+    number = {values: i for i, values in enumerate(dict.fromkeys(sets))}
     of_bucket = np.zeros(int(rows.bucket.max()) + 1, np.int64)
-    of_bucket[bucket[new][begin]] = [number[one] for one in sets]
-    found = np.zeros(int(group.max()) + 1, np.int64)
-    found[group] = of_bucket[rows.bucket]
-    return found
+    of_bucket[bucket[new][begin]] = [number[values] for values in sets]
+    of_group = np.zeros(int(group.max()) + 1, np.int64)
+    of_group[group] = of_bucket[rows.bucket]
+    return of_group
 
 
-def _placed(tally: Tally, rows: BucketRows, group: Numbers) -> Tally:
+def _place_counterfeits(tally: Tally, rows: BucketRows, group: Numbers) -> Tally:
     """The tally with entries about nobody where the people are who are nearest to their group.
 
     Cells around the real rows alone would be somebody's own values where one of them is left.
@@ -239,14 +239,14 @@ def _placed(tally: Tally, rows: BucketRows, group: Numbers) -> Tally:
     keys, waiting = tally.keys.copy(), _waiting(tally, rows)
     some, order = np.flatnonzero(~rows.nobody)[:NEAR], np.argsort(group, kind="stable")
     begin = np.concatenate(([0], np.cumsum(np.bincount(group))))
-    for one in np.unique(group[rows.nobody]).tolist():
-        own = order[begin[one] : begin[one + 1]]
-        real, made = own[~rows.nobody[own]], own[rows.nobody[own]]
-        near = _nearest(tally, rows.entry[some[group[some] != one]], rows.entry[real])
-        if len(near) < len(made):
+    for group_number in np.unique(group[rows.nobody]).tolist():
+        own = order[begin[group_number] : begin[group_number + 1]]
+        real, counterfeit = own[~rows.nobody[own]], own[rows.nobody[own]]
+        near = _nearest(tally, rows.entry[some[group[some] != group_number]], rows.entry[real])
+        if len(near) < len(counterfeit):
             near = np.append(near, _nearest(tally, waiting, rows.entry[real]))
         near = near if len(near) else rows.entry[real]
-        keys[:, rows.entry[made]] = tally.keys[:, np.resize(near, len(made))]
+        keys[:, rows.entry[counterfeit]] = tally.keys[:, np.resize(near, len(counterfeit))]
     return replace(tally, keys=keys)
 
 

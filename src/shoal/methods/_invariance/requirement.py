@@ -22,7 +22,7 @@ def find_invariance(model: Model) -> Any:
 
 
 def _all(model: Model) -> list[Any]:
-    return [one for one in split_rule(model) if is_invariance(one)]
+    return [part for part in split_rule(model) if is_invariance(part)]
 
 
 def is_invariance(model: Model) -> bool:
@@ -32,7 +32,7 @@ def is_invariance(model: Model) -> bool:
 
 def drop_invariance(model: Model) -> Model | None:
     """What a rule asks for besides m-invariance; None: nothing."""
-    others = tuple(one for one in split_rule(model) if not is_invariance(one))
+    others = tuple(part for part in split_rule(model) if not is_invariance(part))
     return Conjunction(others) if others else None
 
 
@@ -51,8 +51,8 @@ def read_requirement(tally: Tally, model: Model) -> tuple[int, str | None, NDArr
 
     Where the rule asks for more rows than m in a class, it has as many values: m is that.
     """
-    one = find_invariance(model)
-    if one is None:
+    strongest = find_invariance(model)
+    if strongest is None:
         raise NotMetError(
             f"The method invariant makes classes for m-invariance, and the rule is {model}.",
             'add -m "m-invariance m=3", or use another method.',
@@ -65,17 +65,17 @@ def read_requirement(tally: Tally, model: Model) -> tuple[int, str | None, NDArr
     columns = {
         axis.name: codes for axis, codes in sensitive_columns(tally, list_joint_columns(model))
     }
-    if any(other.on != one.on for other in _all(model)):
+    if any(other.on != strongest.on for other in _all(model)):
         raise UsageError(
             "The rule asks for m-invariance on several columns.",
             'name one, or their product: on="a*b".',
         )
-    if one.on is None and len(columns) != 1:
+    if strongest.on is None and len(columns) != 1:
         raise UsageError(
             f"m-invariance is about one sensitive column, and the schema has {len(columns)}.",
             "name it: m-invariance m=3 on=COLUMN.",
         )
-    name = one.on or next(iter(columns))
+    name = strongest.on or next(iter(columns))
     if name not in columns:
         raise UsageError(f"There is no sensitive column {name!r}.", "name a sensitive column.")
-    return max(one.m, min_class_rows(model)), one.on, columns[name]
+    return max(strongest.m, min_class_rows(model)), strongest.on, columns[name]

@@ -55,7 +55,7 @@ def is_bounded(tally: Tally, ladders: Sequence[Sequence[Rung]]) -> bool:
 
 def _read(levels: str, known: list[str]) -> dict[str, tuple[int, int | None]]:
     """The columns that are bounded, each with its lowest and highest level."""
-    found: dict[str, tuple[int, int | None]] = {}
+    bounds: dict[str, tuple[int, int | None]] = {}
     hint = f'write for example levels="{known[0]}=1..2"; columns: {", ".join(known)}.'
     for text in filter(None, map(str.strip, levels.split(","))):
         matched = re.fullmatch(r"(.+?)\s*=\s*(\d+)(\.\.(\d*))?", text)
@@ -64,10 +64,10 @@ def _read(levels: str, known: list[str]) -> dict[str, tuple[int, int | None]]:
         column, low = matched[1], int(matched[2])
         if column not in known:
             raise UsageError(f"levels names {column!r}, which is no quasi-identifier.", hint)
-        if column in found:
+        if column in bounds:
             raise UsageError(f"levels names {column!r} twice.", hint)
-        found[column] = low, low if matched[3] is None else int(matched[4]) if matched[4] else None
-    return found
+        bounds[column] = low, low if matched[3] is None else int(matched[4]) if matched[4] else None
+    return bounds
 
 
 # Why no combination of levels meets a rule: how close they come, and what it would take.
@@ -101,11 +101,11 @@ def explain_level_refusal(
         top = tuple(len(rungs) - 1 for rungs in tables.ladders)
         return explain_refusal(tables.model, tables.groups(tables.at(top)), hold_back)
     levels, needed = map_levels(tables.tally, tables.rungs(closest.node)), closest.rows
-    told = ", ".join(f"{name} {level}" for name, level in levels.items())
+    closest_levels = ", ".join(f"{name} {level}" for name, level in levels.items())
     share = math.ceil(1000 * needed / rows) / 1000
     return NotMetError(
         f"No combination of levels meets {tables.model} with {hold_back:,} rows held back. The "
-        f"closest found ({told}) needs {needed:,} of {rows:,} rows "
+        f"closest found ({closest_levels}) needs {needed:,} of {rows:,} rows "
         f"({format_reached(100 * needed / rows)} %).",
         f"{loosen}allow --hold-back {share:.3f}, weaken the rule, or give columns coarser levels.",
     )

@@ -55,9 +55,9 @@ class NodeLattice:
 
     def unknown(self) -> Node | None:
         """A node of which it is not known whether it passes."""
-        found = self.status.ravel() == UNKNOWN
-        first = int(found.argmax())
-        return self._node(first) if found[first] else None
+        unknown = self.status.ravel() == UNKNOWN
+        first = int(unknown.argmax())
+        return self._node(first) if unknown[first] else None
 
     def _node(self, flat: int) -> Node:
         return tuple(int(at) for at in np.unravel_index(flat, self.shape))

@@ -126,10 +126,10 @@ class RolledTables:
         source = self.kept[int(sizes.argmin())]
         if source.node == node:
             return source
-        made = self._lifted(source, node)
-        if self._sizes.sum() + len(made) <= CACHE_FACTOR * self._sizes[0]:
-            self._keep(made)
-        return made
+        rolled = self._lifted(source, node)
+        if self._sizes.sum() + len(rolled) <= CACHE_FACTOR * self._sizes[0]:
+            self._keep(rolled)
+        return rolled
 
     def _keep(self, table: RolledTable) -> None:
         number = len(self.kept)
@@ -171,7 +171,7 @@ class RolledTables:
         """The classes for a model; of some only, as if the others were not published."""
         if self.model.needs & {"cells", "population"}:
             return self._recounted(table, kept)
-        whole = self._counted(table)
+        whole = self._count_groups(table)
         if kept is None:
             return whole
         return whole.take(kept) if self.tally.reference else _published(whole, kept)
@@ -186,7 +186,7 @@ class RolledTables:
             cut = cut.without(gone)
         return Groups.of(self.tally, cut, list_joint_columns(self.model))
 
-    def _counted(self, table: RolledTable) -> Groups:
+    def _count_groups(self, table: RolledTable) -> Groups:
         histograms, shares = [], []
         for i, (start, value, count) in enumerate(table.counts):
             column = self.columns[i]
@@ -194,7 +194,7 @@ class RolledTables:
                 histograms.append(Histogram(column, start, value, count, self.totals[i]))
             else:
                 shares.append(column.shares(start, value, count, self.totals[i]))
-        histograms += [one.values for one in shares if one.axis is not None]
+        histograms += [share.values for share in shares if share.axis is not None]
         return Groups(table.rows, tuple(histograms), tuple(shares))
 
     def cut(self, node: Node) -> Cut:

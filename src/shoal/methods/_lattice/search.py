@@ -124,18 +124,18 @@ class NodeJudge:
 
         Where they are more than may be, that is all that is said.
         """
-        kept = np.arange(len(table))
+        remaining = np.arange(len(table))
         lost = np.ones(len(table), dtype=bool)
-        while len(kept):
+        while len(remaining):
             bad = find_breaking_classes(self.model, groups)
             if not bad.any():
                 break
-            kept = kept[~bad]
-            too_many = table.rows.sum() - table.rows[kept].sum() > self.limit
+            remaining = remaining[~bad]
+            too_many = table.rows.sum() - table.rows[remaining].sum() > self.limit
             if self._once or too_many:
                 break
-            groups = self.tables.groups(table, kept)
-        lost[kept] = False
+            groups = self.tables.groups(table, remaining)
+        lost[remaining] = False
         return lost
 
     def _rows(self, table: RolledTable, classes: Mask) -> int:
@@ -231,19 +231,19 @@ class NodeSearch:
     def _check(self, node: Node) -> None:
         """Make a node, judge it, and tell the others."""
         lattice, cost = self.lattice, self.cost
-        table, found = self.make(node)
+        table, verdict = self.make(node)
         lattice.valued[node] = True
         if not cost.known:
             lattice.costs(node, cost.bound(table))
-        if not found.passes and found.finer:
+        if not verdict.passes and verdict.finer:
             lattice.failed(node)
             return
-        if cost.grows and not self.later and found.hopeless.any():
-            lattice.loses(node, cost.extra(table, found.hopeless))
-        if found.passes and self.judge.monotone:
+        if cost.grows and not self.later and verdict.hopeless.any():
+            lattice.loses(node, cost.extra(table, verdict.hopeless))
+        if verdict.passes and self.judge.monotone:
             lattice.passed(node)
         else:
-            lattice.status[node] = PASSES if found.passes else FAILS
+            lattice.status[node] = PASSES if verdict.passes else FAILS
 
     def make(self, node: Node, *, equal: bool = False) -> tuple[RolledTable, NodeVerdict]:
         """Make and judge a node, and remember it where it is the best.
@@ -252,14 +252,14 @@ class NodeSearch:
         """
         self.budget.spend()
         table = self.tables.at(node)
-        found = self.judge(table)
-        if found.passes:
-            value, rows = self.worth(table, found.lost), int(table.rows[found.lost].sum())
+        verdict = self.judge(table)
+        if verdict.passes:
+            value, rows = self.worth(table, verdict.lost), int(table.rows[verdict.lost].sum())
             tied = equal and self.best is not None and rows <= self.best.rows
             if value < self.below or (tied and value <= self.below * (1 + NEAR)):
-                self.best = BestNode(node, value, found.lost, rows)
+                self.best = BestNode(node, value, verdict.lost, rows)
         self.advance.to(self.budget.share(self.size))
-        return table, found
+        return table, verdict
 
     def worth(self, table: RolledTable, lost: Mask) -> float:
         """What a node costs without these classes."""
@@ -284,9 +284,9 @@ class Descent(NodeSearch):
         while waiting and waiting[0][0] < math.inf:
             _, node = heapq.heappop(waiting)
             finer = [lift_node(node, j, -1) for j, at in enumerate(node) if at > 0]
-            for one in finer:
-                if one not in self._seen:
-                    heapq.heappush(waiting, (self._value(one), one))
+            for child in finer:
+                if child not in self._seen:
+                    heapq.heappush(waiting, (self._value(child), child))
 
     def _begin(self, top: Node) -> Node:
         """The first node that passes on a chain from the bottom to the top, by bisection."""
@@ -300,15 +300,15 @@ class Descent(NodeSearch):
     def _value(self, node: Node) -> float:
         """What a node costs; infinite where it fails, or one that is coarser does."""
         if node not in self._seen:
-            told = bool((self._failed >= np.array(node)).all(axis=1).any())
-            self._seen[node] = math.inf if told else self._made(node)
+            dominated = bool((self._failed >= np.array(node)).all(axis=1).any())
+            self._seen[node] = math.inf if dominated else self._value_of_made(node)
         return self._seen[node]
 
-    def _made(self, node: Node) -> float:
-        table, found = self.make(node)
-        if found.finer and not found.passes:
+    def _value_of_made(self, node: Node) -> float:
+        table, verdict = self.make(node)
+        if verdict.finer and not verdict.passes:
             self._failed = np.vstack((self._failed, node))
-        return self.worth(table, found.lost) if found.passes else math.inf
+        return self.worth(table, verdict.lost) if verdict.passes else math.inf
 
 
 def create_search(

@@ -50,9 +50,9 @@ def mend_classes(
         if not bad.any() or len(line) < 2:
             break
         line = line.joined(bad[line.published(cut)])
-    told = {**(facts or {}), "joined": first - len(line)}
+    all_facts = {**(facts or {}), "joined": first - len(line)}
     if not bad.any():
-        return replace(cut, facts=told)
+        return replace(cut, facts=all_facts)
     if not hold_back:
         raise explain_refusal(model, groups)
     return replace(suppress_breaking_classes(tally, model, best), facts=dict(facts or {}))
@@ -109,9 +109,9 @@ class _Line:
 
     def published(self, cut: Cut) -> NDArray[np.int32]:
         """The published class of each class."""
-        found = np.empty(len(self), np.int32)
-        found[self.class_[self.class_ >= 0]] = cut.class_[self.class_ >= 0]
-        return found
+        class_of_segment = np.empty(len(self), np.int32)
+        class_of_segment[self.class_[self.class_ >= 0]] = cut.class_[self.class_ >= 0]
+        return class_of_segment
 
     def joined(self, bad: Mask) -> _Line:
         """Each bad class joined with a neighbour, unless that one is being joined already."""

@@ -71,11 +71,11 @@ def _homes(points: Codes, cells: Cells) -> _Homes:
     """The classes that contain each point (columns, points), not more than the narrowest few."""
     sizes, classes = [np.zeros(1, np.int64)], [np.zeros(0, np.int64)]
     for begin in range(0, points.shape[1], _AT_ONCE):
-        start, found = cells.contains(points[:, begin : begin + _AT_ONCE])
+        start, homes = cells.contains(points[:, begin : begin + _AT_ONCE])
         size = np.diff(start)
-        few = np.arange(len(found)) - np.repeat(start[:-1], size) < _MOST
+        few = np.arange(len(homes)) - np.repeat(start[:-1], size) < _MOST
         sizes.append(np.minimum(size, _MOST))
-        classes.append(found[few])
+        classes.append(homes[few])
     return _Homes(np.cumsum(np.concatenate(sizes)), np.concatenate(classes))
 
 

@@ -44,11 +44,11 @@ class LossSearch(TopDownSearch):
         best = self.best(self.cuts(*on_widest))
         able[best.segment] = False
         segment, column = np.nonzero((widths > 0) & able[:, np.newaxis])
-        found = self.cheapest(segment, column, 1)
-        first = np.unique(found.segment, return_index=True)[1]
-        best = best.joined(self.best(found.take(first[self.good[found.segment[first]]])))
-        left = np.isin(found.segment, best.segment, invert=True)
-        again = self.cheapest(found.segment[left], found.column[left], BINS)
+        cheapest = self.cheapest(segment, column, 1)
+        first = np.unique(cheapest.segment, return_index=True)[1]
+        best = best.joined(self.best(cheapest.take(first[self.good[cheapest.segment[first]]])))
+        left = np.isin(cheapest.segment, best.segment, invert=True)
+        again = self.cheapest(cheapest.segment[left], cheapest.column[left], BINS)
         best = best.joined(self.best(again))
         return best.take(np.argsort(self.rows.start[best.segment], kind="stable"))
 
@@ -86,7 +86,7 @@ class LossSearch(TopDownSearch):
         bin_: Whole,
     ) -> CandidateCuts:
         """Candidates between codes, with everybody at the cut on the left."""
-        found = self.rows.candidates(segment[at], column[at], np.ones(len(at), bool))
-        found.begin[:], found.quota[:] = -1, split.NO_QUOTA
-        found.cut[:], found.left[:] = cut[at, bin_], left[at, bin_]
-        return found
+        candidates = self.rows.candidates(segment[at], column[at], np.ones(len(at), bool))
+        candidates.begin[:], candidates.quota[:] = -1, split.NO_QUOTA
+        candidates.cut[:], candidates.left[:] = cut[at, bin_], left[at, bin_]
+        return candidates

@@ -93,16 +93,18 @@ class TopDownSearch:
         people = np.append(0, np.cumsum(rows.count))[bounds]
         rows.start, rows.stop = bounds.T.copy()
         rows.people, rows.spans = np.diff(people, axis=1)[:, 0], spans
-        kept, groups = np.flatnonzero(good), rows.whole(self.model)
-        while (bad := find_spoiling_classes(self.model, groups.take(kept))).any():
-            kept = kept[~bad]
-        self.good = np.isin(np.arange(len(good)), kept)
+        remaining, groups = np.flatnonzero(good), rows.whole(self.model)
+        while (bad := find_spoiling_classes(self.model, groups.take(remaining))).any():
+            remaining = remaining[~bad]
+        self.good = np.isin(np.arange(len(good)), remaining)
         self.done, self.placed = [], 0
         self._close(~self.good)
-        rows.start, rows.stop, rows.people = (a[kept] for a in (rows.start, rows.stop, rows.people))
-        rows.spans, self.good = spans.take(kept), self.good[kept]
+        rows.start, rows.stop, rows.people = (
+            a[remaining] for a in (rows.start, rows.stop, rows.people)
+        )
+        rows.spans, self.good = spans.take(remaining), self.good[remaining]
         self.joint, self.apart, self.turn = True, False, 1
-        self._start(groups.take(kept))
+        self._start(groups.take(remaining))
         self._tell()
 
     def run(self, tally: Tally) -> Cut:
@@ -235,12 +237,12 @@ class TopDownSearch:
             block = block[self.right[candidates.segment[block]] < 0]
             some = candidates.take(block)
             class_, halves = self.number[some.segment], self.rows.halves(some, self.model)
-            self.state, made = self.model.admit(self.state, class_, halves)  # type: ignore[attr-defined]
-            chosen.append(block[made])
-            self.right[some.segment[made]] = self.numbers + np.arange(made.sum())
-            self.numbers += int(made.sum())
-        found = np.concatenate([np.zeros(0, np.int64), *chosen])
-        return candidates.take(found, np.ones((len(found), 2), dtype=bool))
+            self.state, is_made = self.model.admit(self.state, class_, halves)  # type: ignore[attr-defined]
+            chosen.append(block[is_made])
+            self.right[some.segment[is_made]] = self.numbers + np.arange(is_made.sum())
+            self.numbers += int(is_made.sum())
+        admitted = np.concatenate([np.zeros(0, np.int64), *chosen])
+        return candidates.take(admitted, np.ones((len(admitted), 2), dtype=bool))
 
     def _close(self, closed: NDArray[np.bool_]) -> None:
         """Move segments that are not cut again to the finished classes."""
@@ -262,8 +264,10 @@ class TopDownSearch:
         class_ = np.empty(len(self.rows.entry), dtype=np.int32)
         order = np.argsort(bounds[:, 0])
         class_[:] = np.repeat(number[order], np.diff(bounds, axis=1)[order, 0])
-        kept, q = spans.take(np.flatnonzero(good)), len(tally.quasi)
-        cells = cover_ranges(tally.quasi, kept.low[:, :q], kept.high[:, :q], kept.sets)
+        published, q = spans.take(np.flatnonzero(good)), len(tally.quasi)
+        cells = cover_ranges(
+            tally.quasi, published.low[:, :q], published.high[:, :q], published.sets
+        )
         entry, class_, count = self.rows.pieces(class_)
         cut = Cut(entry, class_, count, cells, {"depth": self.depth})
         own = not self.rows.relaxed and self.last is None and not self.rows.may_coincide.any()
@@ -293,10 +297,10 @@ def explain_refusal(model: Model, whole: Groups, hold_back: int = 0) -> NotMetEr
     table = "that part of it" if partial else "the whole table"
     advice = [str(part.advice(whole)) if hasattr(part, "advice") else "" for part in failed]
     pairs = zip(failed, advice, strict=True)
-    told = "; ".join(f"{part}{_reached(part, whole, table, bool(own))}" for part, own in pairs)
+    failures = "; ".join(f"{part}{_reached(part, whole, table, bool(own))}" for part, own in pairs)
     return NotMetError(
         f"{'A part of the table' if partial else 'The table'} as a single class does not meet the "
-        f"rule: {told}.",
+        f"rule: {failures}.",
         " ".join(filter(None, advice))
         or "weaken the rule to what the whole table reaches"
         + (

@@ -146,7 +146,7 @@ class Segments:
         values = np.empty((len(columns), len(order)), dtype=np.int32)
         for i, (_, codes) in enumerate(columns):
             values[i] = codes[order] if relaxed else codes
-        one = np.zeros(1, np.int64), np.array([len(order)]), np.array([tally.rows])
+        single = np.zeros(1, np.int64), np.array([len(order)]), np.array([tally.rows])
         spans = Cells(
             np.zeros((1, len(tally.quasi)), np.int32),
             np.array([[axis.size - 1 for axis in tally.quasi]], np.int32),
@@ -164,7 +164,7 @@ class Segments:
             tally.population if "population" in model.needs else None,
             relaxed,
             tally.rows,
-            *one,
+            *single,
             spans,
         )
         full = {
@@ -275,7 +275,7 @@ class Segments:
         left = np.where(found.cut == split.NO_QUOTA, self.people[found.segment], found.left)
         rows = np.stack((left, self.people[found.segment] - left), axis=1).ravel()
         where = (found.segment, found.column, found.begin, self.lifts.place, found.cut, found.quota)
-        histograms, shares = self._judged(rows, found, where)
+        histograms, shares = self._count_values(rows, found, where)
         cells = population = None
         if model.needs & {"cells", "population"}:
             cells = self._half_cells(where)
@@ -283,7 +283,7 @@ class Segments:
             population = cells.count_inside(self.population.keys, self.population.count)
         return Groups(rows, histograms, shares, cells, population)
 
-    def _judged(
+    def _count_values(
         self, rows: NDArray[np.int64], found: CandidateCuts, where: tuple[Any, ...]
     ) -> tuple[tuple[Histogram, ...], tuple[Contributions, ...]]:
         """The sensitive values of both halves of each candidate, and who brought them if asked."""
@@ -294,7 +294,7 @@ class Segments:
                 histograms.append(Histogram(column, *counts, self.totals[i]))
             else:
                 shares.append(column.shares(*counts, self.totals[i]))
-        histograms += [one.values for one in shares if one.axis is not None]
+        histograms += [share.values for share in shares if share.axis is not None]
         return tuple(histograms), tuple(shares)
 
     def _counts(

@@ -48,7 +48,9 @@ def verify_binary(model: Model, class_: Groups, m: int) -> VerifierResult:
         if breaks(above):
             inside = int(unsettled[unsettled & ~np.uint64(above) == 0][0])
             if breaks(inside):
-                return VerifierResult(lattice.named(decode_coalition(inside)[0]), len(answers))
+                return VerifierResult(
+                    lattice.provider_codes(decode_coalition(inside)[0]), len(answers)
+                )
             above = _halved(inside, above, breaks)
         unsettled = unsettled[unsettled & ~np.uint64(above) > 0]
     return VerifierResult(None, len(answers))

@@ -22,8 +22,8 @@ def verify_bottom_up(model: Model, class_: Groups, m: int) -> VerifierResult:
     lattice.within(sizes)
     checks = 0
     for size in sizes:
-        found = lattice.first(lattice.level(size, strongest=True))
-        checks += found.checks
-        if found.coalition is not None:
-            return VerifierResult(found.coalition, checks)
+        first = lattice.first(lattice.level(size, strongest=True))
+        checks += first.checks
+        if first.coalition is not None:
+            return VerifierResult(first.coalition, checks)
     return VerifierResult(None, checks)

@@ -109,13 +109,13 @@ class CoalitionLattice:
 
     def broken(self, coalitions: Coalitions) -> NDArray[np.bool_]:
         """Which coalitions break the rule: one check each."""
-        found = [
+        broken = [
             ~self.model.holds(
                 remove_coalitions(self.class_, self.order[coalitions[at : at + MAX_BATCH]])
             )
             for at in range(0, len(coalitions), MAX_BATCH)
         ]
-        return np.concatenate(found) if found else np.zeros(0, bool)
+        return np.concatenate(broken) if broken else np.zeros(0, bool)
 
     def first(self, coalitions: Coalitions) -> VerifierResult:
         """The first coalition, in their order, that breaks the rule.
@@ -126,17 +126,17 @@ class CoalitionLattice:
         while at < len(coalitions):
             hits = np.flatnonzero(self.broken(coalitions[at : at + bite]))
             if len(hits):
-                found = at + int(hits[0])
-                return VerifierResult(self.named(coalitions[found]), found + 1)
+                place = at + int(hits[0])
+                return VerifierResult(self.provider_codes(coalitions[place]), place + 1)
             at, bite = at + bite, min(2 * bite, MAX_BATCH)
         return VerifierResult(None, len(coalitions))
 
-    def named(self, coalition: NDArray[Any]) -> tuple[int, ...]:
+    def provider_codes(self, coalition: NDArray[Any]) -> tuple[int, ...]:
         """The codes of a coalition's providers, ascending; of none where nobody is needed."""
         if self.failing:
             return ()
-        who = self.class_.brought.matrix(0)[0]
-        return tuple(sorted(who[self.order[coalition]].tolist()))
+        providers = self.class_.brought.matrix(0)[0]
+        return tuple(sorted(providers[self.order[coalition]].tolist()))
 
 
 def check_single_class(class_: Groups) -> None:

@@ -29,14 +29,16 @@ def verify_top_down(model: Model, class_: Groups, m: int) -> VerifierResult:
     lattice.within(range(lattice.most, lattice.providers))
     checks, safe = 0, np.zeros(0, np.uint64)
     for size in range(lattice.providers - 1, lattice.most, -1):
-        asked = _without(lattice.level(size), safe)
-        broken = lattice.broken(asked)
-        checks += len(asked)
+        checked = _without(lattice.level(size), safe)
+        broken = lattice.broken(checked)
+        checks += len(checked)
         if not broken.any():
             return VerifierResult(None, checks)
-        safe = _inside(np.concatenate([safe, encode_coalitions(asked[~broken])]), lattice.providers)
-    found = lattice.first(_without(lattice.level(lattice.most, strongest=True), safe))
-    return VerifierResult(found.coalition, checks + found.checks)
+        safe = _inside(
+            np.concatenate([safe, encode_coalitions(checked[~broken])]), lattice.providers
+        )
+    first = lattice.first(_without(lattice.level(lattice.most, strongest=True), safe))
+    return VerifierResult(first.coalition, checks + first.checks)
 
 
 def _without(coalitions: Coalitions, safe: Masks) -> Coalitions:
