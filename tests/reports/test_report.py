@@ -21,7 +21,8 @@ from shoal.reports.attack_wording import ATTACK_WORDING
 from shoal.reports.context import read_context
 from shoal.reports.distribution import make_distribution
 from shoal.reports.document import Callout, Chart, Page
-from shoal.reports.evidence import ColumnFate, Evidence, redact_evidence
+from shoal.reports.evidence import ColumnFate, Evidence
+from shoal.reports.redact import redact_evidence
 from shoal.reports.release_page import build_release_page, write_release_lead
 from shoal.verbs.red_team import rank_findings
 

@@ -11,8 +11,8 @@ import pytest
 import shoal
 from shoal.core.errors import OutputError, UsageError
 from shoal.reports.attack_wording import explain_unmet_needs
-from shoal.reports.evidence import redact_evidence
 from shoal.reports.options import ReportRequest
+from shoal.reports.redact import redact_evidence
 from shoal.reports.release_page import build_release_page
 from shoal.reports.report import gather_evidence
 

@@ -14,13 +14,13 @@ import shoal
 from shoal.releases.companion import read_companion
 from shoal.reports.charts.theme import join_title
 from shoal.reports.document import Callout, Chart, Fields, Page, Table
-from shoal.reports.evidence import redact_evidence
 from shoal.reports.options import ReportRequest
+from shoal.reports.redact import redact_collusion as public_part
+from shoal.reports.redact import redact_evidence
 from shoal.reports.release_page import build_release_page
 from shoal.reports.report import gather_evidence
 from shoal.reports.sections import collusion as part_on_providers
 from shoal.reports.sections.collusion import HEADING, build_collusion_section, examine_collusion
-from shoal.reports.sections.collusion import redact_collusion as public_part
 
 SITES = ("North", "South", "Harbour", "Hill")
 PLAIN = "k-anonymity k=4"

@@ -17,7 +17,8 @@ from shoal.core.theory.disclosure import MAX_PIECES
 from shoal.measures.risk.assessment import assess
 from shoal.reports.charts.knowledge import KINDS, Promise
 from shoal.reports.document import Callout, Chart, Fields, Page, Section, Text
-from shoal.reports.evidence import Evidence, redact_evidence
+from shoal.reports.evidence import Evidence
+from shoal.reports.redact import redact_evidence
 from shoal.reports.release_page import build_release_page
 from shoal.reports.sections.knowledge import (
     KnowledgeEvidence,

@@ -68,8 +68,8 @@ from shoal.releases import manifest as record
 from shoal.releases.providers import read_row_providers
 from shoal.releases.reader import open_labels, parse_released_schema
 from shoal.releases.recount import recount
-from shoal.reports.evidence import FEWEST
 from shoal.reports.pages import pool as drawn
+from shoal.reports.redact import FEWEST
 
 # What other providers could learn about one provider's rows: counted class by class.
 

@@ -1,60 +1,23 @@
 """What a report is written from: everything that was measured, verified and attacked.
 
-`redact_evidence` leaves what the public may know. Of the attacks that is on how many people they
-succeed, rounded, in words from a closed list: no extremes, no row numbers, no worked examples, no
-names of files. Class sizes and distributions of the original are still drawn, rounded and without
-bars for a few people; the context and the title are printed as the steward wrote them.
+What of it may be public is decided in `shoal.reports.redact`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
-from shoal.core.release import Finding, Judgement, Verdict
+from shoal.core.release import Finding, Verdict
 from shoal.measures.risk.assessment import Assessment
 from shoal.releases.manifest import publishes_buckets
 from shoal.releases.options import BUCKETS, CENTROIDS, PARTITION, RANDOMISED
-from shoal.releases.published_table import is_made_class_by_class
-from shoal.reports.attack_wording import (
-    SEVERAL_CLASSES_DECIDED,
-    describe_defence,
-    explain_unfit_for_answers,
-    explain_unfit_for_buckets,
-    explain_unmet_needs,
-    is_by_insiders,
-    list_assumptions,
-    remakes_classes,
-)
 from shoal.reports.distribution import Distribution
-from shoal.reports.sections import collusion, composition
 from shoal.reports.sections.collusion import CollusionEvidence
 from shoal.reports.sections.composition import CompositionEvidence
 from shoal.reports.sections.knowledge import KnowledgeEvidence
 from shoal.verbs.red_team import select_worst_by_column
-
-FEWEST = 10
-"""The public version tells nothing that fewer people than this stand behind."""
-PUBLIC_DETAILS = (
-    "candidates_before",
-    "candidates_after",
-    "location",
-    "sure",
-    "times",
-    "classes",
-    "examined_classes",
-    "adversary",
-    "answers",
-)
-"""The details of a finding that a public page uses: options, and counts that it rounds."""
-PUBLIC_ANSWER_DETAILS = ("epsilon", "largest_prior", "foretold", "bound")
-"""What homogeneity says of answers besides: it follows from the published file alone."""
-NO_FORECAST = (
-    "None is made: answers exclude no value, whatever they are joined with. What they say together "
-    "with other releases made by noise is bounded by the sum of all epsilons."
-)
-"""Why nothing is forecast of a randomised release."""
 
 DROPPED = "dropped"
 FATES = {
@@ -190,86 +153,3 @@ class Evidence:
         """The findings above the limit."""
         limit = 1.0 if self.limit is None else self.limit
         return tuple(one for one in self.findings if one.rate > limit)
-
-
-def redact_evidence(evidence: Evidence, fewest: int = FEWEST) -> Evidence:
-    """The evidence without what is not for the public."""
-    told = [one for one in evidence.columns if one.fate != DROPPED]
-    outside = [one for one in evidence.findings if not is_by_insiders(one.attack)]
-    return replace(
-        evidence,
-        columns=tuple(replace(one, labels=None) for one in told),
-        distributions=tuple(one.discreet(fewest) for one in evidence.distributions),
-        verdict=None if evidence.verdict is None else _verdict(evidence.verdict),
-        measured=(),
-        findings=tuple(_finding(one) for one in outside),
-        skipped=tuple(
-            (name, _lacked(name, evidence))
-            for name, _ in evidence.skipped
-            if not is_by_insiders(name)
-        ),
-        knowing=None,
-        colluding=collusion.redact_collusion(evidence.colluding),
-        composing=_composing(evidence),
-        private={},
-        commands=(),
-        fewest=fewest,
-    )
-
-
-def _composing(evidence: Evidence) -> CompositionEvidence | None:
-    """How it stands beside others; why answers have no forecast is no secret."""
-    told = composition.redact_composition(evidence.composing)
-    if told is None or evidence.promised is None or not told.why:
-        return told
-    return replace(told, why=NO_FORECAST)
-
-
-def _lacked(attack: str, evidence: Evidence) -> str:
-    """Why an attack did not run, in fixed words.
-
-    Of one that ran on some of the columns, why it did not on another.
-    """
-    if any(attack.startswith(f"{one.attack} on ") for one in evidence.findings):
-        return "It could not be carried out on this column."
-    if evidence.buckets and (told := explain_unfit_for_buckets(attack, evidence.others)):
-        return told
-    if evidence.promised is not None and (told := explain_unfit_for_answers(attack)):
-        return told
-    if (
-        evidence.manifest
-        and not is_made_class_by_class(evidence.manifest)
-        and remakes_classes(attack)
-    ):
-        return SEVERAL_CLASSES_DECIDED
-    had = {
-        "people": evidence.people,
-        "sensitive": bool(evidence.learnt),
-        "method": bool(evidence.manifest),
-    }
-    return explain_unmet_needs(attack, [need for need, there in had.items() if there])
-
-
-def _verdict(verdict: Verdict) -> Verdict:
-    """Whether it holds and how that was found; not by how much, which the worst class decides."""
-    parts = tuple(Judgement(one.model, one.holds, float("nan")) for one in verdict.judgements)
-    return replace(verdict, judgements=parts, kept_columns_k=None)
-
-
-def _finding(found: Finding) -> Finding:
-    """How many people an attack succeeds on, and what helps; nothing about any one of them."""
-    names = (*PUBLIC_DETAILS, *(PUBLIC_ANSWER_DETAILS if found.attack == "homogeneity" else ()))
-    details = {key: found.details[key] for key in names if key in found.details}
-    return Finding(
-        attack=found.attack,
-        people=found.people,
-        exposed=found.exposed,
-        sure=float("nan"),
-        guessing=float("nan"),
-        sentence="",
-        defence=describe_defence(found),
-        assumptions=list_assumptions(found),
-        details={**details, "sampled": found.interval is not None},
-        on=found.on,
-        by_column=tuple(_finding(one) for one in found.by_column),
-    )

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from shoal.core.release import DP_PROMISE, Finding, to_json_value
+from shoal.core.release import DP_PROMISE, to_json_value
 from shoal.core.spend import Spend
 from shoal.releases.companion import OTHER_ORIGINAL
 from shoal.reports.attack_wording import (
@@ -44,6 +44,7 @@ from shoal.reports.format import (
 )
 from shoal.reports.noise.promise import build_promise_section as noise
 from shoal.reports.pages.noise import render_promise_warnings, summarise_promise
+from shoal.reports.redact import list_public_facts
 from shoal.reports.sections.collusion import build_collusion_section as insiders
 from shoal.reports.sections.composition import build_composition_section as beside
 from shoal.reports.sections.composition import list_composition_facts as composed
@@ -95,7 +96,7 @@ def list_release_facts(evidence: Evidence) -> dict[str, Any]:
         "privacy": evidence.promised,
     }
     if evidence.public:
-        return {**told, "findings": [_public_facts(one, evidence) for one in evidence.findings]}
+        return {**told, "findings": [list_public_facts(one, evidence) for one in evidence.findings]}
     return {
         **told,
         "rows": evidence.rows,
@@ -106,13 +107,6 @@ def list_release_facts(evidence: Evidence) -> dict[str, Any]:
         "knowledge": None if evidence.knowing is None else evidence.knowing.to_json(),
         "colluding": None if evidence.colluding is None else evidence.colluding.to_json(),
     }
-
-
-def _public_facts(found: Finding, evidence: Evidence) -> dict[str, str]:
-    """What everybody may know of a finding: whom it succeeds on, rounded."""
-    learnt = {"on": found.on} if evidence.several else {}
-    exposed, people = (format_count(one, evidence.fewest) for one in (found.exposed, found.people))
-    return {"attack": found.attack, **learnt, "exposed": exposed, "people": people}
 
 
 def _columns(evidence: Evidence) -> list[str]:

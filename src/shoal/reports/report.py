@@ -55,11 +55,12 @@ from shoal.reports.attack_wording import reword_for_answers
 from shoal.reports.context import read_context
 from shoal.reports.distribution import Distribution, make_distribution
 from shoal.reports.document import Page, check_page_place
-from shoal.reports.evidence import DROPPED, FATES, FEWEST, ColumnFate, Evidence, redact_evidence
+from shoal.reports.evidence import DROPPED, FATES, ColumnFate, Evidence
 from shoal.reports.noise.evidence import find_noise_release, gather_noise_evidence
 from shoal.reports.noise.page import build_noise_page
 from shoal.reports.noise.promise import estimate_answers, explain_noise_promise
 from shoal.reports.options import ReportRequest, list_commands, parse_threshold
+from shoal.reports.redact import FEWEST, redact_evidence
 from shoal.reports.release_page import build_release_page
 from shoal.reports.sections.collusion import examine_collusion
 from shoal.reports.sections.composition import examine_composition

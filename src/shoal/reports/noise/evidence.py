@@ -50,10 +50,10 @@ from shoal.releases.row_listing import Listing, read_columns
 from shoal.reports.context import read_context
 from shoal.reports.noise.promise import explain_noise_promise
 from shoal.reports.options import ReportRequest, list_commands
+from shoal.reports.redact import redact_composition
 from shoal.reports.sections.composition import (
     CompositionEvidence,
     examine_composition,
-    redact_composition,
 )
 from shoal.verbs.verify import verify
 

@@ -80,13 +80,6 @@ def _unnamed(one: MPrivate) -> dict[str, Any]:
     return plain
 
 
-def redact_collusion(found: CollusionEvidence | None) -> CollusionEvidence | None:
-    """What the manifest and the verdict say too; nothing where no promise was made."""
-    if found is None or not found.promised:
-        return None
-    return replace(found, found=(), why="")
-
-
 def examine_collusion(
     release: Any,
     companion: Companion | None,

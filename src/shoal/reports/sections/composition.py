@@ -5,16 +5,12 @@ was found when it was recorded is told), and its place in the chain is printed, 
 sign beside. The ledger judges as it does when it records: neither the one column that the report
 is about nor the report's limit bears on that. Without a ledger only the forecast is left: what a
 release that somebody else makes of overlapping people would reveal.
-
-The public is told how many releases it was judged with, on how many people attacks succeed,
-rounded, the forecast as one rounded figure, what is spent of the privacy budget, and the place in
-the ledger; not which releases they were, nor the reason why a risk was accepted.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from shoal.adversary.runner import describe_error
@@ -22,7 +18,6 @@ from shoal.core.errors import InputError, NotMetError, UsageError
 from shoal.core.schema import Schema
 from shoal.forecasts.result import Forecast
 from shoal.releases.options import Progress
-from shoal.reports.attack_wording import ATTACK_WORDING
 from shoal.reports.document import Section
 from shoal.reports.format import format_count, format_share
 from shoal.reports.options import ReportRequest
@@ -72,67 +67,6 @@ _NOT_JUDGED: Mapping[str, Any] = {
     "position": None,
 }
 """What is told of an admission, and what it is where there is none."""
-PUBLIC_FINDING_FIELDS = (
-    "attack",
-    "on",
-    "people",
-    "exposed",
-    "beyond",
-    "limit",
-    "exceeds",
-    "answered_by",
-)
-"""What the public is told of a finding, beside what helps in fixed words."""
-
-
-def redact_composition(found: CompositionEvidence | None) -> CompositionEvidence | None:
-    """What the public may know: no releases by name, no reason, no sentence of an attack's own."""
-    if found is None or found.admission is None:
-        return found if found is None else replace(found, why=_unsaid(found.why))
-    told = found.admission
-    findings = [
-        {
-            **{name: one[name] for name in PUBLIC_FINDING_FIELDS},
-            "answered_by": bool(one["answered_by"]),
-            "entries": [],
-            "sentence": "",
-            "defence": _helps(one),
-        }
-        for one in _worst_of_each(told["findings"])
-    ]
-    public = {
-        "accepted_risk": bool(told["accepted_risk"]),
-        "about": "",
-        "reasons": [],
-        "judged_with": [{"relation": one["relation"]} for one in told["judged_with"]],
-        "findings": findings,
-        "defences": [],
-        "lacking": [],
-        "skipped": [{"attack": one["attack"]} for one in told["skipped"]],
-        "unjudged": [{"reason": ""} for _ in told["unjudged"]],
-        "ways": [],
-        "notes": [],
-    }
-    return replace(found, admission={**told, **public}, why=_unsaid(found.why))
-
-
-def _worst_of_each(findings: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """For each attack what it found at worst, whichever the earlier releases were."""
-    found: dict[str, Mapping[str, Any]] = {}
-    for one in findings:
-        before = found.setdefault(str(one["attack"]), one)
-        if (one["exceeds"], one["beyond"]) > (before["exceeds"], before["beyond"]):
-            found[str(one["attack"])] = one
-    return list(found.values())
-
-
-def _unsaid(why: str) -> str:
-    return "It could not be made." if why else ""
-
-
-def _helps(finding: Mapping[str, Any]) -> str:
-    words = ATTACK_WORDING.get(str(finding["attack"]).partition(" ")[0])
-    return "" if words is None else words.helps
 
 
 def build_composition_section(found: CompositionEvidence | None, fewest: int = 1) -> list[Section]:

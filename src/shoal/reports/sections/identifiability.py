@@ -13,7 +13,6 @@ from shoal.models import rule as parse_rule
 from shoal.reports.attack_wording import (
     EVERYBODY_IDENTIFIED,
     bracket_consequence,
-    describe_consequence,
 )
 from shoal.reports.charts import attacks as attack_charts
 from shoal.reports.charts import exposure
@@ -40,6 +39,7 @@ from shoal.reports.format import (
     join_names,
     speak_share,
 )
+from shoal.reports.redact import write_public_sentence
 from shoal.reports.sections.knowledge import build_knowledge_blocks
 
 WIDE = 6
@@ -298,39 +298,6 @@ def _tone(found: Finding, evidence: Evidence) -> str:
     if found.exposed:
         return "danger"
     return "note" if evidence.public else "warning" if found.sure >= HIGH_CONFIDENCE else "good"
-
-
-def write_public_sentence(found: Finding, fewest: int) -> str:
-    """What an attack found, in words that are safe to publish."""
-    people = f"{format_count(found.people, fewest)} people"
-    people += " drawn at random" if found.details.get("sampled") else ""
-    if found.exposed:
-        part = speak_share(format_share(found.exposed, found.people, fewest))
-        means = f": {describe_consequence(found)}" if describe_consequence(found) else ""
-        said = f"It succeeds on {format_count(found.exposed, fewest)} of {people} ({part}){means}."
-    else:
-        said = f"It succeeds on nobody of {people}."
-    said += _believed(found.details)
-    every, some = (found.details.get(key, 0) for key in ("classes", "examined_classes"))
-    if 0 < some < every:
-        said += (
-            f" It examined {format_count(some, fewest)} of {format_count(every, fewest)} classes."
-        )
-    return said
-
-
-def _believed(told: Mapping[str, Any]) -> str:
-    """How far answers can be believed, where it follows from the published file alone."""
-    if told.get("epsilon") is None or "bound" not in told:
-        return ""
-    before, most = (
-        format_percent(one, 1)
-        for one in (max(told["largest_prior"], told["foretold"]), told["bound"])
-    )
-    return (
-        f" Answers of others foretell a value at {before} at the most; a person's own answers, "
-        f"which spend ε {told['epsilon']:.4g}, can raise that to {most}."
-    )
 
 
 def _about(attack: str) -> str:
