@@ -82,7 +82,7 @@ def _found(where: str, keys: Keys, entries: int = 0) -> None:
 
 
 def _rows(book: Book, keys: Keys, entries: int) -> list[dict[str, object]]:
-    from shoal.ledger.chain.entries import sign_next_entry, to_canonical_json
+    from shoal.ledger.chain.signed_entry import sign_next_entry, to_canonical_json
 
     head, rows = book.head(), []
     while head.number < entries:

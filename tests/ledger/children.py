@@ -12,8 +12,8 @@ from pathlib import Path
 
 from shoal.core.errors import OutputError
 from shoal.ledger.chain.book import Book
-from shoal.ledger.chain.entries import ChainHead
 from shoal.ledger.chain.keys import Keys
+from shoal.ledger.chain.signed_entry import ChainHead
 
 
 def appends(where: str, key: str, many: str) -> None:

@@ -18,9 +18,9 @@ from tests.ledger.spending import published
 
 from shoal.core.errors import InputError
 from shoal.ledger.chain.book import Book
-from shoal.ledger.chain.entries import Entry, sign_next_entry
 from shoal.ledger.chain.keys import Keys
-from shoal.ledger.chain.rows import insert_entry, read_unverified_entries
+from shoal.ledger.chain.signed_entry import Entry, sign_next_entry
+from shoal.ledger.chain.verified_chain import insert_entry, read_unverified_entries
 
 ROOT = Path(__file__).parent.parent.parent
 SCHEMAS = count(1)

@@ -15,10 +15,10 @@ import pytest
 import shoal
 from shoal.adversary.context import build_context
 from shoal.kernels import assignment
+from shoal.ledger.admission_options import AdmissionOptions
 from shoal.ledger.chain.keys import Keys
-from shoal.ledger.judging import JudgedFinding, judge_finding
+from shoal.ledger.pair_judgement import JudgedFinding, judge_finding
 from shoal.ledger.sealed_release import hash_table_content, pack_release, unpack_release
-from shoal.ledger.terms import AdmissionOptions
 from shoal.releases.published_table import read_published_tables
 
 

@@ -16,8 +16,8 @@ import pytest
 
 from shoal.core.errors import InputError, OutputError, ShoalError, UsageError
 from shoal.ledger.chain.book import _LARGEST, Book
-from shoal.ledger.chain.entries import KINDS, NO_PREVIOUS, ChainHead, to_canonical_json
 from shoal.ledger.chain.keys import Keys
+from shoal.ledger.chain.signed_entry import KINDS, NO_PREVIOUS, ChainHead, to_canonical_json
 
 IN_A_FILE = pytest.mark.parametrize("where", ["sqlite"], indirect=True)
 """For what no database has a part in."""

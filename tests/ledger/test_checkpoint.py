@@ -13,9 +13,9 @@ from shoal.core.errors import InputError
 from shoal.ledger.chain import checkpoint
 from shoal.ledger.chain.book import Book
 from shoal.ledger.chain.checkpoint import BLOCK_ENTRIES
-from shoal.ledger.chain.entries import Entry, is_signed, sign_next_entry
 from shoal.ledger.chain.keys import Keys
-from shoal.ledger.chain.rows import insert_entry
+from shoal.ledger.chain.signed_entry import Entry, is_signed, sign_next_entry
+from shoal.ledger.chain.verified_chain import insert_entry
 
 TABLE, BLOCKS = "shoal_ledger_entries", "shoal_ledger_checkpoints"
 LENGTH = 2 * BLOCK_ENTRIES + 10
@@ -64,7 +64,7 @@ def verified(monkeypatch) -> list[int]:
         seen.append(entry.number)
         return is_signed(entry)
 
-    monkeypatch.setattr("shoal.ledger.chain.checking.is_signed", watched)
+    monkeypatch.setattr("shoal.ledger.chain.chain_check.is_signed", watched)
     return seen
 
 

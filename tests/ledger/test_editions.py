@@ -12,8 +12,8 @@ import sqlalchemy as sa
 from shoal.core.errors import InputError, OutputError
 from shoal.ledger.chain import tables
 from shoal.ledger.chain.book import Book
-from shoal.ledger.chain.entries import ChainHead
 from shoal.ledger.chain.keys import Keys
+from shoal.ledger.chain.signed_entry import ChainHead
 
 OLD = Path(__file__).parent / "edition_1.sql"
 KEYS = Keys("City hospital", bytes(range(32)), bytes(range(32, 64)))

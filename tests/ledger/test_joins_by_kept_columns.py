@@ -13,9 +13,9 @@ import pytest
 
 import shoal
 from shoal.adversary.context import build_context
-from shoal.ledger import judging
-from shoal.ledger.judging import WORST_PAIR, judge_joined_rows
-from shoal.ledger.terms import AdmissionOptions
+from shoal.ledger import pair_judgement
+from shoal.ledger.admission_options import AdmissionOptions
+from shoal.ledger.pair_judgement import WORST_PAIR, judge_joined_rows
 
 SCHEMA = shoal.Schema.of(quasi=["age", "sex"], sensitive=["d"], keep=["ward"])
 AGES = ("[30-39]", "[40-49]", "[30-49]")
@@ -188,5 +188,5 @@ def test_too_many_combinations_are_not_evaluated(ledger, monkeypatch):
 
 def test_a_column_that_is_learnt_joins_nothing():
     known = build_context([FIRST, SECOND], SCHEMA, publisher=True)
-    assert judging.find_shared_kept_columns(known.releases, "d") == ("ward",)
-    assert judging.find_shared_kept_columns(known.releases, "ward") == ()
+    assert pair_judgement.find_shared_kept_columns(known.releases, "d") == ("ward",)
+    assert pair_judgement.find_shared_kept_columns(known.releases, "ward") == ()

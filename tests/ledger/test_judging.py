@@ -9,11 +9,11 @@ import pyarrow as pa
 import pytest
 
 import shoal
-from shoal.ledger import combination as several
+from shoal.ledger import combination_judgement as several
 from shoal.ledger.admission import summarise_for_entry
-from shoal.ledger.admission_assembly import find_accepted_reason
 from shoal.ledger.budget import Account
-from shoal.ledger.judging import JudgedFinding
+from shoal.ledger.joint_judgement import find_accepted_reason
+from shoal.ledger.pair_judgement import JudgedFinding
 from shoal.ledger.relation import has_unrecorded_base, trace_lineage
 
 XY = shoal.Schema.of(quasi=["x", "y"], sensitive=["d"])

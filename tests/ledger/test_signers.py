@@ -11,7 +11,8 @@ from shoal.data import bundled
 from shoal.ledger.chain import tables
 from shoal.ledger.chain.book import Book
 from shoal.ledger.chain.database import open_database
-from shoal.ledger.chain.entries import (
+from shoal.ledger.chain.keys import Keys
+from shoal.ledger.chain.signed_entry import (
     NO_PREVIOUS,
     ChainHead,
     Entry,
@@ -19,8 +20,7 @@ from shoal.ledger.chain.entries import (
     is_signed,
     sign_next_entry,
 )
-from shoal.ledger.chain.keys import Keys
-from shoal.ledger.chain.rows import insert_entry
+from shoal.ledger.chain.verified_chain import insert_entry
 
 IN_A_FILE = pytest.mark.parametrize("where", ["sqlite"], indirect=True)
 """For what no database has a part in."""
@@ -100,7 +100,7 @@ def test_a_long_chain_is_verified_once(monkeypatch, where, book):
         verified.append(entry.number)
         return is_signed(entry)
 
-    monkeypatch.setattr("shoal.ledger.chain.checking.is_signed", counted)
+    monkeypatch.setattr("shoal.ledger.chain.chain_check.is_signed", counted)
     with Book.open(where, book.keys) as fresh:
         for act in (fresh.entries, fresh.head, fresh.publishers, lambda: fresh.sealed(3)):
             act()

@@ -11,7 +11,7 @@ import shoal
 from shoal.ledger.budget import compute_account
 from shoal.ledger.chain.book import Book
 from shoal.ledger.chain.database import open_database
-from shoal.ledger.standing import find_never_out
+from shoal.ledger.recorded_releases import find_never_out
 from shoal.releases.options import ignore_progress
 from shoal.reports.options import ReportRequest
 from shoal.reports.sections.composition import examine_composition

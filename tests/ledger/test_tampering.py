@@ -6,15 +6,15 @@ import pytest
 
 from shoal.core.errors import InputError, OutputError
 from shoal.ledger.chain.book import Book
-from shoal.ledger.chain.entries import (
+from shoal.ledger.chain.keys import Keys
+from shoal.ledger.chain.signed_entry import (
     ChainHead,
     Entry,
     hash_bytes,
     sign_next_entry,
     to_canonical_json,
 )
-from shoal.ledger.chain.keys import Keys
-from shoal.ledger.chain.rows import insert_entry
+from shoal.ledger.chain.verified_chain import insert_entry
 
 IN_A_FILE = pytest.mark.parametrize("where", ["sqlite"], indirect=True)
 """For what no database has a part in."""

@@ -13,9 +13,9 @@ from tests import hanging
 
 from shoal.core.errors import OutputError
 from shoal.ledger.chain.book import Book, HeadMoved
-from shoal.ledger.chain.entries import ChainHead, sign_next_entry
 from shoal.ledger.chain.keys import Keys
-from shoal.ledger.chain.rows import insert_entry
+from shoal.ledger.chain.signed_entry import ChainHead, sign_next_entry
+from shoal.ledger.chain.verified_chain import insert_entry
 
 PROCESSES, EACH = 4, 100
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs fork, kill and limits")

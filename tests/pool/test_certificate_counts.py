@@ -11,7 +11,7 @@ import shoal
 from shoal.core.axis import Axis
 from shoal.core.cells import Cells
 from shoal.core.tally import Cut, Groups, Tally
-from shoal.pool.partners import count_surviving_classes, describe_coalitions
+from shoal.pool.partner_certificate import count_surviving_classes, describe_coalitions
 
 RULE, K = shoal.KAnonymity(5), 5
 OWN = [(20, 0, 0)] * 3

@@ -16,7 +16,7 @@ import pytest
 from tests.killing import Ended, Killer
 
 import shoal
-from shoal.pool import store
+from shoal.pool import pooled_rows
 from shoal.pool.verbs import pool_add, pool_init, pool_status
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs fork and kill")
@@ -64,7 +64,7 @@ def copy(begun, tmp_path):
 def must_go_on(killer: Killer, folder: Path) -> None:
     """The pool's next command works, leaves no row behind, and a release can be made."""
     assert pool_status(folder / "POOL").awaited == ()
-    known = {partner.file for partner in store.load_pool(folder / "POOL").partners}
+    known = {partner.file for partner in pooled_rows.load_pool(folder / "POOL").partners}
     rows = {path for path in folder.rglob("*.parquet") if path.parent.name != "release.private"}
     assert {path.name for path in rows} == known
     assert not [path for path in folder.iterdir() if path.name.startswith(".")]
@@ -121,5 +121,5 @@ def test_a_command_killed_at_random(killer, copy, command):
 
 def test_a_lock_file_without_an_owner_keeps_nobody_out(copy):
     folder = copy()
-    (folder / "POOL" / "private" / store.LOCK).touch()
+    (folder / "POOL" / "private" / pooled_rows.LOCK).touch()
     assert pool_add(folder / "POOL", "Harbour", folder / "harbour.csv", replace=True).rows == 60

@@ -12,7 +12,7 @@ import pytest
 from shoal.core.axis import Axis
 from shoal.core.cells import Cells
 from shoal.core.tally import Cut, Groups, Tally
-from shoal.pool.partners import (
+from shoal.pool.partner_certificate import (
     count_certain_rows,
     count_own_classes,
     count_rows_in_small_classes,

@@ -13,7 +13,7 @@ import pytest
 
 import shoal
 from shoal.pool import verbs
-from shoal.pool.published import read_pool_releases
+from shoal.pool.release_record import read_pool_releases
 from shoal.pool.verbs import pool_add, pool_init, pool_publish
 
 SCHEMA = shoal.Schema(

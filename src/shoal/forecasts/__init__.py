@@ -1,8 +1,9 @@
 """What an intersection with a release that another has yet to make would find: one file per idea.
 
-``Ours`` and ``Asked`` go in, an ``Estimate`` comes out: of ``paper``, of ``closed_form``, or of
-``simulate(…).at(l)``. ``local`` learns who has which values from our table; ``real`` is the truth
-that estimates are held against, once both releases are there.
+``OurTable`` and ``OverlapScenario`` go in, an ``ExposureEstimate`` comes out: of
+``estimate_by_paper``, of ``estimate_by_closed_form``, or of ``simulate(…).at(l)``.
+``fit_local_distribution`` learns who has which values from our table; ``find_exposed_classes`` is
+the truth that estimates are held against, once both releases are there.
 """
 
 from shoal.forecasts.closed_form import estimate_by_closed_form

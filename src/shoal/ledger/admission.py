@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from shoal.core.errors import ExposedError
 from shoal.core.release import EDITION, Finding, format_reached, to_json_value
 from shoal.ledger.budget import Account
-from shoal.ledger.chain.entries import ChainHead, Entry
-from shoal.ledger.judging import JudgedFinding, SkippedAttack
+from shoal.ledger.chain.signed_entry import ChainHead, Entry
+from shoal.ledger.pair_judgement import JudgedFinding, SkippedAttack
 
 REASONS_SHOWN = 3
 """So many reasons an error tells; the admission has them all."""

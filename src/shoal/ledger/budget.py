@@ -46,8 +46,8 @@ from shoal.dp.accounting import (
     convert_to_replacement,
     explain_missing_total,
 )
-from shoal.ledger.chain.entries import Entry
-from shoal.ledger.standing import RESTORED, select_released
+from shoal.ledger.chain.signed_entry import Entry
+from shoal.ledger.recorded_releases import RESTORED, select_released
 from shoal.releases.options import RANDOMISED
 
 # What is protected, and what releases spend of it together: a total for each unit of protection.

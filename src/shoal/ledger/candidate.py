@@ -16,8 +16,9 @@ from shoal.core.errors import InputError, UsageError
 from shoal.core.schema import Schema
 from shoal.core.spend import Number, Spend
 from shoal.ledger.admission import Admission, summarise_for_entry
+from shoal.ledger.admission_options import AdmissionOptions
 from shoal.ledger.budget import read_recorded_spend, read_stated_spend
-from shoal.ledger.chain.entries import Entry
+from shoal.ledger.chain.signed_entry import Entry
 from shoal.ledger.known_heads import hash_manifest
 from shoal.ledger.noise_releases import (
     check_noise_spend,
@@ -25,9 +26,8 @@ from shoal.ledger.noise_releases import (
     read_form,
     read_noise_table,
 )
+from shoal.ledger.recorded_releases import JUDGED_KINDS
 from shoal.ledger.sealed_release import hash_table_content, pack_release
-from shoal.ledger.standing import JUDGED_KINDS
-from shoal.ledger.terms import AdmissionOptions
 from shoal.releases.companion import Companion, find_release, read_companion
 from shoal.releases.manifest import hash_file, hash_files
 from shoal.releases.options import NO_INDIVIDUAL_ROWS, NOISY, Progress, ignore_progress

@@ -27,8 +27,8 @@ from typing import Any
 
 from shoal.core.errors import UsageError
 from shoal.core.release import MANIFEST_NAME
-from shoal.ledger.chain.entries import ChainHead, Entry
-from shoal.ledger.standing import RESTORED
+from shoal.ledger.chain.signed_entry import ChainHead, Entry
+from shoal.ledger.recorded_releases import RESTORED
 
 EDITION = 1
 LEDGERS_KEY = "ledgers"

@@ -18,14 +18,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-import shoal.ledger.known_heads as memory
 from shoal.core.errors import InputError, OutputError, UsageError
 from shoal.core.schema import Schema
 from shoal.core.spend import Number, Spend
 from shoal.dp.accounting import BASIC
 from shoal.engines.database_address import refuse_address
 from shoal.ledger.admission import Admission, Position, Refused
-from shoal.ledger.admission_assembly import find_accepted_reason, judge_with_earlier
+from shoal.ledger.admission_options import AdmissionOptions
 from shoal.ledger.budget import (
     Account,
     build_founding_budget,
@@ -47,13 +46,22 @@ from shoal.ledger.candidate import (
 )
 from shoal.ledger.chain.book import Book, HeadMoved
 from shoal.ledger.chain.checkpoint import ChainOutline
-from shoal.ledger.chain.entries import ChainHead, Entry
 from shoal.ledger.chain.keys import Keys
-from shoal.ledger.judging import JudgedPair, RecordedRelease, build_scene
+from shoal.ledger.chain.signed_entry import ChainHead, Entry
+from shoal.ledger.joint_judgement import find_accepted_reason, judge_with_earlier
+from shoal.ledger.known_heads import (
+    RememberedLedger,
+    find_nearby_notes,
+    find_release_place,
+    load_manifest_json,
+    read_admission_note,
+    recall_ledger,
+    remember_ledger,
+    write_admission_note,
+)
 from shoal.ledger.noise_releases import has_no_individual_rows
-from shoal.ledger.relation import DECLARED, UNRECORDED, trace_lineage
-from shoal.ledger.sealed_release import unpack_place_and_sketch, unpack_release
-from shoal.ledger.standing import (
+from shoal.ledger.pair_judgement import JudgedPair, RecordedRelease, build_scene
+from shoal.ledger.recorded_releases import (
     JUDGED_KINDS,
     PEOPLE,
     RELEASE,
@@ -69,7 +77,8 @@ from shoal.ledger.standing import (
     select_judged_with,
     select_released,
 )
-from shoal.ledger.terms import AdmissionOptions
+from shoal.ledger.relation import DECLARED, UNRECORDED, trace_lineage
+from shoal.ledger.sealed_release import unpack_place_and_sketch, unpack_release
 from shoal.releases.options import Progress, ignore_progress
 from shoal.releases.published_table import PublishedTable
 
@@ -290,7 +299,7 @@ class Ledger:
                 continue
             self._remember(entry)
             if told.folder is not None and told.folder.is_dir():
-                memory.write_admission_note(told.folder, self.book.identity, entry.head)
+                write_admission_note(told.folder, self.book.identity, entry.head)
             return found.recorded(entry, entry.head)
 
     def judge(
@@ -456,10 +465,10 @@ class Ledger:
             raise UsageError("The loss is acknowledged without a reason.", "say why: --reason.")
         outline = self.book.outline()
         notes = [
-            memory.read_admission_note(memory.load_manifest_json(Path(one)), self.book.identity)
+            read_admission_note(load_manifest_json(Path(one)), self.book.identity)
             for one in releases
         ]
-        kept = None if self.key is None else memory.recall_ledger(self.key, self.book.identity)
+        kept = None if self.key is None else recall_ledger(self.key, self.book.identity)
         known = [*([kept.head] if kept else []), *(head for head in notes if head)]
         behind = [head for head in known if not self._has(head, outline)]
         if not behind:
@@ -483,11 +492,11 @@ class Ledger:
         """The ledger's outline; refused where it lacks a head that is remembered."""
         outline = self.book.outline()
         identity, known = self.book.identity, list[tuple[str, ChainHead]]()
-        if self.key is not None and (kept := memory.recall_ledger(self.key, identity)) is not None:
+        if self.key is not None and (kept := recall_ledger(self.key, identity)) is not None:
             known.append(("the key's folder", kept.head))
         if told is not None and told.place is not None:
-            known += memory.find_nearby_notes(told.place, identity)
-        if told is not None and (head := memory.read_admission_note(told.seen.manifest, identity)):
+            known += find_nearby_notes(told.place, identity)
+        if told is not None and (head := read_admission_note(told.seen.manifest, identity)):
             known.append((told.seen.name, head))
         for where, head in known:
             if not self._has(head, outline):
@@ -517,8 +526,8 @@ class Ledger:
         """Write down an entry of our own beside the key, while its ledger cannot forget it."""
         if self.key is not None:
             identity = self.book.identity
-            before = memory.recall_ledger(self.key, identity) or memory.RememberedLedger(entry.head)
-            memory.remember_ledger(self.key, identity, before.after(entry))
+            before = recall_ledger(self.key, identity) or RememberedLedger(entry.head)
+            remember_ledger(self.key, identity, before.after(entry))
         return entry
 
     def _lying(self, entry: Entry) -> Path | None:
@@ -528,9 +537,7 @@ class Ledger:
             if entry.sealed_sha256
             else ""
         )
-        return (
-            memory.find_release_place((Path(place),), str(entry.body["table"])) if place else None
-        )
+        return find_release_place((Path(place),), str(entry.body["table"])) if place else None
 
     def _check_never_out(self, entries: Sequence[Entry], told: Candidate) -> None:
         """Refuse to go on where a release lies in its place that was said never to be out."""

@@ -92,7 +92,7 @@ def open_ledger(request: RequestType) -> Iterator[RequestType]:
 
 def _check_told(admission: Mapping[str, Any]) -> None:
     """Refuse what a ledger cannot be told, before anything is made."""
-    from shoal.ledger.terms import AdmissionOptions
+    from shoal.ledger.admission_options import AdmissionOptions
 
     if wrong := [name for name in admission if name not in ADMISSION_OPTIONS]:
         raise UsageError(

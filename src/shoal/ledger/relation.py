@@ -37,8 +37,8 @@ from shoal.attacks._shared.location import group_by_key, locate
 from shoal.attacks._shared.row_links import number_shared_values
 from shoal.core.errors import InputError, UsageError
 from shoal.core.theory.adversary_view import Needs, ReleaseView, View
-from shoal.ledger.chain.entries import Entry
-from shoal.ledger.terms import OVERLAP, SAME, TIME
+from shoal.ledger.admission_options import OVERLAP, SAME, TIME
+from shoal.ledger.chain.signed_entry import Entry
 
 # What a release is to an earlier one: of the same table, of its table over time, or overlapping.
 

@@ -28,17 +28,17 @@ from typing import Any
 
 from shoal.core.spend import Spend, format_budget
 from shoal.dp.accounting import BASIC, ZCDP, explain_missing_total
+from shoal.ledger.admission_options import OVERLAP
 from shoal.ledger.budget import PERSON, VALUES, Account, ProtectionUnit
-from shoal.ledger.judging import (
+from shoal.ledger.pair_judgement import (
     ANSWERED_BY_BASE,
     NOTHING_COMMON,
     WORST_PAIR,
     JudgedFinding,
     JudgedPair,
 )
+from shoal.ledger.recorded_releases import FOREIGN
 from shoal.ledger.relation import UNRECORDED
-from shoal.ledger.standing import FOREIGN
-from shoal.ledger.terms import OVERLAP
 from shoal.releases.published_table import PublishedTable
 
 # What helps a release that the budget alone speaks against: only what does is told.

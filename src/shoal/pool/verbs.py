@@ -12,8 +12,6 @@ from typing import Any
 
 import pyarrow as pa
 
-import shoal.pool.partners as partners
-import shoal.pool.rows as handed_in
 from shoal.core.errors import InputError, OutputError
 from shoal.core.model import Model
 from shoal.core.release import Release
@@ -24,7 +22,22 @@ from shoal.pool.agreement import (
     check_provider_name,
     make_agreement,
 )
-from shoal.pool.published import (
+from shoal.pool.partner_certificate import (
+    PartnerFacts,
+    check_partners_folder,
+    collect_partner_facts,
+    locate_partners_folder,
+    write_partner_files,
+)
+from shoal.pool.pooled_rows import PoolFolder, create_pool, load_pool, lock_pool
+from shoal.pool.provider_rows import (
+    check_people_have_one_provider,
+    check_rows_are_new,
+    hash_rows,
+    read_provider_rows,
+    select_stored_columns,
+)
+from shoal.pool.release_record import (
     PoolRelease,
     check_no_earlier_release,
     finish_killed_run,
@@ -33,7 +46,6 @@ from shoal.pool.published import (
     record_pool_release,
 )
 from shoal.pool.results import Added, Agreed, Pooled, Status
-from shoal.pool.store import PoolFolder, create_pool, load_pool, lock_pool
 from shoal.releases import folder
 from shoal.releases.options import Progress, ignore_progress
 from shoal.releases.people import parse_one_row
@@ -107,11 +119,9 @@ def pool_add(
                 f"{name!r} has added its rows already.", "put others in their place with --replace."
             )
         each = parse_one_row(one_row, found.agreement.schema)
-        rows = handed_in.read_provider_rows(
-            source, found.agreement, name, {**reading, "one_row": each}
-        )
-        content = handed_in.hash_rows(rows, found.agreement.column.name)
-        handed_in.check_rows_are_new(found, name, rows, content)
+        rows = read_provider_rows(source, found.agreement, name, {**reading, "one_row": each})
+        content = hash_rows(rows, found.agreement.column.name)
+        check_rows_are_new(found, name, rows, content)
         after = found.with_rows(name, rows, content, "" if each is None else str(each))
     stored = next(one for one in after.partners if one.provider == name)
     return Added(name, stored.rows, after.hash, stored.sha256, after.awaited)
@@ -147,7 +157,7 @@ def pool_publish(
     for (``again``); certificate and pages then say how many came before.
     """
     place, home = _named(out), _named(pool)
-    companion, beside = folder.default_companion(place), partners.locate_partners_folder(place)
+    companion, beside = folder.default_companion(place), locate_partners_folder(place)
     with _at_work(home) as found:
         check_agreement_hash(found.hash, agreement)
         _check_complete(found)
@@ -157,14 +167,14 @@ def pool_publish(
         # from here on something is written beside the release, be it an empty file
         with mark_work_begun(home, finals, len(earlier)):
             folder.check_output_free(place, companion, replace)
-            partners.check_partners_folder(beside, replace)
+            check_partners_folder(beside, replace)
             rows = found.rows()
-            handed_in.check_people_have_one_provider(found, rows)
+            check_people_have_one_provider(found, rows)
             with folder.make_aside(place) as (root,):
                 release = _published(found.agreement, rows, root / place.name, format, progress)
                 progress("looking from every side", 0, 1)
-                told = partners.collect_partner_facts(found, release, date.today(), len(earlier))
-                signature, pages = partners.write_partner_files(root / beside.name, told)
+                told = collect_partner_facts(found, release, date.today(), len(earlier))
+                signature, pages = write_partner_files(root / beside.name, told)
                 new, hidden = root / place.name, folder.default_companion(root / place.name)
                 pairs = (hidden, companion), (root / beside.name, beside), (new, place)
                 with record_pool_release(home, earlier, _record(told, signature, place), place):
@@ -181,7 +191,7 @@ def _at_work(home: Path) -> Iterator[PoolFolder]:
         yield found
 
 
-def _record(told: partners.PartnerFacts, signature: str, place: Path) -> PoolRelease:
+def _record(told: PartnerFacts, signature: str, place: Path) -> PoolRelease:
     about = told.certificate
     return PoolRelease(about["date"], about["release_sha256"], signature, place.name)
 
@@ -203,7 +213,7 @@ def _check_complete(pool: PoolFolder) -> None:
 def _published(
     agreement: Agreement, rows: pa.Table, out: Path, format: str, progress: Progress
 ) -> Release:
-    schema = handed_in.select_stored_columns(agreement.schema)
+    schema = select_stored_columns(agreement.schema)
     with open_frame(rows, kinds=schema.kinds, nulls=()) as frame:  # nulls are nulls by now
         return publish(
             frame,

@@ -5,7 +5,7 @@ It keeps entries and knows nothing of what they mean: the flow decides what is r
 
 from shoal.ledger.chain.book import Book, HeadMoved
 from shoal.ledger.chain.checkpoint import ChainOutline
-from shoal.ledger.chain.entries import ChainHead, Entry
 from shoal.ledger.chain.keys import Keys
+from shoal.ledger.chain.signed_entry import ChainHead, Entry
 
 __all__ = ["Book", "ChainHead", "ChainOutline", "Entry", "HeadMoved", "Keys"]

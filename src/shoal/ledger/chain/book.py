@@ -24,7 +24,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from shoal.core.errors import InputError, OutputError, UsageError
-from shoal.ledger.chain.checking import (
+from shoal.ledger.chain.chain_check import (
     ChainWalk,
     find_chain_problems,
     find_head_problems,
@@ -32,7 +32,8 @@ from shoal.ledger.chain.checking import (
 )
 from shoal.ledger.chain.checkpoint import CHECKPOINTS, ChainOutline
 from shoal.ledger.chain.database import PATIENCE, LedgerDatabase, open_database
-from shoal.ledger.chain.entries import (
+from shoal.ledger.chain.keys import Keys, is_public_key
+from shoal.ledger.chain.signed_entry import (
     FOUNDING,
     KINDS,
     NO_PREVIOUS,
@@ -44,8 +45,6 @@ from shoal.ledger.chain.entries import (
     sign_next_entry,
     to_canonical_json,
 )
-from shoal.ledger.chain.keys import Keys, is_public_key
-from shoal.ledger.chain.rows import VERIFY, VerifiedChain, insert_entry, read_unverified_entries
 from shoal.ledger.chain.tables import (
     ENTRIES,
     SEALED,
@@ -56,6 +55,12 @@ from shoal.ledger.chain.tables import (
     needs_migration,
     read_edition,
     restore_triggers,
+)
+from shoal.ledger.chain.verified_chain import (
+    VERIFY,
+    VerifiedChain,
+    insert_entry,
+    read_unverified_entries,
 )
 
 _LARGEST = 2**28

@@ -32,8 +32,8 @@ from typing import Any
 import sqlalchemy as sa
 
 from shoal.core.errors import InputError
-from shoal.ledger.chain.entries import NO_PREVIOUS, ChainHead, Entry, to_canonical_json
 from shoal.ledger.chain.keys import Keys, is_valid_signature
+from shoal.ledger.chain.signed_entry import NO_PREVIOUS, ChainHead, Entry, to_canonical_json
 from shoal.ledger.chain.tables import Blob
 
 FACTS = ("kind", "about", "spend", "form", "never_out", "number", "sketched")

@@ -62,7 +62,7 @@ from shoal.models.entropy_diversity import EntropyDiversity
 from shoal.models.m_privacy import MPrivacy
 from shoal.models.recursive_diversity import RecursiveDiversity
 from shoal.pool.agreement import Agreement
-from shoal.pool.store import PoolFolder
+from shoal.pool.pooled_rows import PoolFolder
 from shoal.releases import folder as place
 from shoal.releases import manifest as record
 from shoal.releases.providers import read_row_providers

@@ -7,12 +7,14 @@ from dataclasses import replace
 from typing import Any
 
 from shoal.ledger.admission import Admission, JudgedWith
+from shoal.ledger.admission_options import OVERLAP, AdmissionOptions
 from shoal.ledger.budget import compute_account
 from shoal.ledger.candidate import FOREIGN, Candidate
-from shoal.ledger.chain.entries import Entry
-from shoal.ledger.combination import judge_combinations
+from shoal.ledger.chain.signed_entry import Entry
+from shoal.ledger.combination_judgement import judge_combinations
 from shoal.ledger.defences import check_rule_with_earlier
-from shoal.ledger.judging import (
+from shoal.ledger.noise_releases import drop_answered_columns, has_no_individual_rows
+from shoal.ledger.pair_judgement import (
     ANSWERED_BY_BASE,
     WORST_PAIR,
     JudgedFinding,
@@ -21,10 +23,8 @@ from shoal.ledger.judging import (
     judge_pair,
     read_targets,
 )
-from shoal.ledger.noise_releases import drop_answered_columns, has_no_individual_rows
 from shoal.ledger.relation import UNRECORDED, has_unrecorded_base, trace_lineage
 from shoal.ledger.remedies import Refusal
-from shoal.ledger.terms import OVERLAP, AdmissionOptions
 
 NO_BASE = (
     "It is based on a release that the ledger does not have. Record that one first: shoal ledger "

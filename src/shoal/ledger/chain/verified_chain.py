@@ -20,12 +20,19 @@ from typing import Any
 
 import sqlalchemy as sa
 
-import shoal.ledger.chain.checkpoint as checkpoint
 from shoal.core.errors import InputError, OutputError
-from shoal.ledger.chain.checking import EMPTY_LEDGER, ChainWalk, read_publisher
-from shoal.ledger.chain.checkpoint import BLOCK_ENTRIES, ChainIndex, ChainOutline, digest_entry
+from shoal.ledger.chain.chain_check import EMPTY_LEDGER, ChainWalk, read_publisher
+from shoal.ledger.chain.checkpoint import (
+    BLOCK_ENTRIES,
+    ChainIndex,
+    ChainOutline,
+    digest_entry,
+    load_checkpoint,
+    save_checkpoint,
+)
 from shoal.ledger.chain.database import LedgerDatabase
-from shoal.ledger.chain.entries import (
+from shoal.ledger.chain.keys import Keys
+from shoal.ledger.chain.signed_entry import (
     FOUNDING,
     NO_PREVIOUS,
     PUBLISHER,
@@ -34,7 +41,6 @@ from shoal.ledger.chain.entries import (
     parse_stored_body,
     to_canonical_json,
 )
-from shoal.ledger.chain.keys import Keys
 from shoal.ledger.chain.tables import ENTRIES, SEALED, damaged_ledger_error
 
 VERIFY = "shoal ledger verify tells what was changed."
@@ -101,7 +107,7 @@ class VerifiedChain:
                 return
             # whoever may only read, or is kept waiting, verifies again the next time
             with suppress(InputError, OutputError), place.writing() as connection:
-                self._saved = checkpoint.save_checkpoint(
+                self._saved = save_checkpoint(
                     connection,
                     self.keys,
                     self.ledger,
@@ -157,11 +163,7 @@ class VerifiedChain:
 
     def _begin_with_checkpoint(self, connection: sa.Connection) -> None:
         """Begin where the publisher's own checkpoint ends, if that is still in the chain."""
-        kept = (
-            None
-            if self.keys is None
-            else checkpoint.load_checkpoint(connection, self.keys, self.ledger)
-        )
+        kept = None if self.keys is None else load_checkpoint(connection, self.keys, self.ledger)
         if kept is None:
             return
         outline = kept.index.outline(kept.head)

@@ -44,7 +44,8 @@ from shoal.core.errors import InputError, UsageError
 from shoal.core.release import Finding
 from shoal.core.schema import Schema
 from shoal.core.theory.adversary_view import NobodyFoundError
-from shoal.ledger.chain.entries import Entry
+from shoal.ledger.admission_options import OVERLAP, SAME, TIME, AdmissionOptions
+from shoal.ledger.chain.signed_entry import Entry
 from shoal.ledger.defences import check_cells_generalise
 from shoal.ledger.noise_releases import (
     BY_BUDGET,
@@ -54,7 +55,6 @@ from shoal.ledger.noise_releases import (
     has_no_individual_rows,
 )
 from shoal.ledger.relation import BASED, BOTH, DECLARED, find_relation, measure_coverage
-from shoal.ledger.terms import OVERLAP, SAME, TIME, AdmissionOptions
 from shoal.releases.published_table import PublishedTable
 
 JOINING_ATTACKS = {SAME: "complementary", TIME: "temporal"}

@@ -33,7 +33,9 @@ from shoal.attacks.intersection import find_fewest_candidates
 from shoal.core.errors import InputError, UsageError
 from shoal.core.release import Finding
 from shoal.core.theory.adversary_view import NobodyFoundError
-from shoal.ledger.judging import (
+from shoal.ledger.admission_options import AdmissionOptions
+from shoal.ledger.noise_releases import drop_answered_columns, has_no_individual_rows
+from shoal.ledger.pair_judgement import (
     WORST_PAIR,
     JudgedFinding,
     JudgedPair,
@@ -45,8 +47,6 @@ from shoal.ledger.judging import (
     judge_finding,
     judge_joined_rows,
 )
-from shoal.ledger.noise_releases import drop_answered_columns, has_no_individual_rows
-from shoal.ledger.terms import AdmissionOptions
 from shoal.releases.published_table import PublishedTable
 
 MAX_COMBINATIONS = 200

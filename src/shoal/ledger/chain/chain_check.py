@@ -15,7 +15,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from shoal.ledger.chain.entries import (
+from shoal.ledger.chain.keys import Keys
+from shoal.ledger.chain.signed_entry import (
     FOUNDING,
     KINDS,
     NO_PREVIOUS,
@@ -26,7 +27,6 @@ from shoal.ledger.chain.entries import (
     hash_bytes,
     is_signed,
 )
-from shoal.ledger.chain.keys import Keys
 
 _START = ChainHead(0, NO_PREVIOUS)
 EMPTY_LEDGER = "The ledger is empty: its founding entry is missing."

@@ -13,7 +13,7 @@ from typing import Any
 
 from shoal.core.errors import UsageError
 from shoal.ledger.chain.checkpoint import ChainOutline
-from shoal.ledger.chain.entries import Entry
+from shoal.ledger.chain.signed_entry import Entry
 
 JUDGED_KINDS = RELEASE, FOREIGN = "release", "foreign"
 """The kinds of entries that later releases are judged with: our own, and other people's."""

@@ -26,7 +26,7 @@ from shoal.core.labels import format_count, format_value
 from shoal.core.schema import Schema
 from shoal.engines.protocol import Frame
 from shoal.pool.agreement import Agreement
-from shoal.pool.store import PoolFolder
+from shoal.pool.pooled_rows import PoolFolder
 from shoal.releases.people import check_one_row_each
 from shoal.releases.reader import open_partial_frame
 from shoal.releases.row_listing import Listing, read_columns
