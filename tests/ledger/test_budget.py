@@ -172,7 +172,7 @@ def test_a_pure_epsilon_is_told_as_what_it_counts_where_rho_is_added_up(tmp_path
     assert "5.22154, δ 1e-06 would be spent by zcdp composition of ε 3" in found.reason
     assert "A pure ε 1 counts as ρ 0.5, which is ε 5.22154 at δ 1e-06 (basic: 1)." in found.reason
     gauss = compute_account(Spend(9, "1e-7", 1), "people", entries)
-    assert (gauss.exceeded, gauss.alone) == (True, "")
+    assert (gauss.exceeded, gauss.pure_epsilon_note) == (True, "")
     small = compute_account(Spend("1/10"), "people", entries)
     assert small.left == f"left for one more release of pure ε: {float(small.remaining.epsilon)}"
     basic = replace(small, composition="basic")

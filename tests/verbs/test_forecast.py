@@ -415,7 +415,7 @@ def test_a_rule_that_others_cannot_meet_is_told(published):
 
 def others_of(release, **asked):
     read = read_our_release(release)
-    return suppose_publisher(read.seen, read.ours, asked.get("method"), asked.get("rule"))
+    return suppose_publisher(read.published, read.ours, asked.get("method"), asked.get("rule"))
 
 
 def test_others_do_as_we_did_unless_told(town):
@@ -442,7 +442,7 @@ def test_what_of_our_rule_cannot_be_asked_of_others_is_left_out(town):
         out=town.folder / "pool",
     )
     read = read_our_release(release, on="diagnosis")
-    found = suppose_publisher(read.seen, read.ours, None, None)
+    found = suppose_publisher(read.published, read.ours, None, None)
     assert str(found.rule) == "k-anonymity k=4"
     assert found.suppositions == ("of our rule others keep k-anonymity k=4",)
 

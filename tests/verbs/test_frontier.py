@@ -610,7 +610,7 @@ def test_divided_entries_are_divided_with_their_kept_columns():
         count=np.stack((tally.count - half, half), axis=1).ravel(),
         providers=None,
     )
-    seen, fine = CountedTable(tally, known, part_of).seen(cut)
+    seen, fine = CountedTable(tally, known, part_of).view(cut)
     assert seen is known
     assert fine.held_back == cut.held_back > 0
     assert np.array_equal(np.bincount(fine.entry, fine.count, known.entries), known.count)

@@ -64,7 +64,7 @@ def estimate_by_closed_form(
     somewhere = float(ways.sum())
     exposed = _exposed(ours, local, asked, together, ways / somewhere if somewhere else ways)
     classes = 1 - _safe(ours, exposed, somewhere, together * _in_the_same(asked, somewhere))
-    details = {**local.told, "together": together}
+    details = {**local.description, "together": together}
     taken = (
         *list_closed_form_assumptions(ours, together),
         *asked.coincidence,
@@ -121,8 +121,8 @@ def _exposed(
 ) -> NDArray[np.float64]:
     """v_i: of each of our people the chance of being exposed, given they are in another release."""
     company = together * asked.shared(ours.people) / asked.rows
-    found = np.zeros(ours.people)
-    for people in _parts(ours.known.distinct[ours.class_]):
+    exposed_chance = np.zeros(ours.people)
+    for people in _parts(ours.known_values.distinct[ours.class_]):
         start, own, appears = compute_appearance_chances(ours, local, people, company)
         for j, chance in enumerate(ways, start=1):
             few = compute_chance_of_fewer(start, appears**j, own, asked.l - 1)
@@ -131,8 +131,8 @@ def _exposed(
                     start, appears**j, own, asked.l
                 ) - compute_chance_of_fewer(start, appears**j, own, 1)
                 few = np.where(own < 0, some, few)
-            found[people] += chance * few
-    return found
+            exposed_chance[people] += chance * few
+    return exposed_chance
 
 
 def _parts(pairs: NDArray[np.int64]) -> list[NDArray[np.int64]]:
@@ -154,7 +154,7 @@ def compute_appearance_chances(
 
     ``company``: the share c of people beside a person there who are of the person's class here.
     """
-    histogram, class_ = ours.known, ours.class_[people]
+    histogram, class_ = ours.known_values, ours.class_[people]
     rows = ours.histogram.rows
     number = histogram.distinct[class_]
     start = np.concatenate([[0], np.cumsum(number)])
@@ -162,8 +162,8 @@ def compute_appearance_chances(
     pair = np.arange(len(of)) + (histogram.start[class_] - start[:-1])[of]
     person, value, rest = people[of], histogram.value[pair], (rows[class_] - 1)[of]
     own = value == ours.values[person]
-    beside = (histogram.count[pair] - own) / np.maximum(rest, 1)
-    theta = (1 - company) * local.theta(person, value) + company * beside
+    among_others = (histogram.count[pair] - own) / np.maximum(rest, 1)
+    theta = (1 - company) * local.theta(person, value) + company * among_others
     with np.errstate(divide="ignore", invalid="ignore"):  # what everybody has appears for sure
         appears = -np.expm1(rest * np.log1p(-np.minimum(theta, 1.0)))
     appears[rest == 0] = 0.0
@@ -188,5 +188,5 @@ def _product(ours: OurTable, chance: NDArray[np.float64]) -> NDArray[np.float64]
     """Per class the product of its people's chances."""
     with np.errstate(divide="ignore"):
         logarithm = np.log(chance)
-    found: NDArray[np.float64] = np.exp(np.bincount(ours.class_, logarithm, ours.classes))
-    return found
+    product: NDArray[np.float64] = np.exp(np.bincount(ours.class_, logarithm, ours.classes))
+    return product

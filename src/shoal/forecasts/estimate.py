@@ -43,8 +43,8 @@ class ExposureEstimate:
         }
 
     def __str__(self) -> str:
-        told = f"{self.name}: {100 * self.risk:.2f} % of {len(self.classes):,} classes"
+        sentence = f"{self.name}: {100 * self.risk:.2f} % of {len(self.classes):,} classes"
         if self.interval is None:
-            return told
+            return sentence
         low, high = (100 * end for end in self.interval)
-        return f"{told} (one release in ten lies outside {low:.2f} to {high:.2f} %)"
+        return f"{sentence} (one release in ten lies outside {low:.2f} to {high:.2f} %)"

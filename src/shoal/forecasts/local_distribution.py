@@ -52,7 +52,7 @@ class LocalDistribution:
     """The mean log-likelihood of people's own values, each left out of its node."""
 
     @property
-    def told(self) -> dict[str, Any]:
+    def description(self) -> dict[str, Any]:
         """What was chosen, and how well it foretells people's values."""
         return {
             "node": self.size,
@@ -69,15 +69,15 @@ class LocalDistribution:
     @cached_property
     def counts(self) -> NDArray[np.int32]:
         """How many people of each node have each value, (nodes, values)."""
-        return _counted(self.ours, self.node)
+        return _count_values(self.ours, self.node)
 
     def theta(self, person: NDArray[Any], value: NDArray[Any]) -> NDArray[np.float64]:
         """How likely somebody like a person, but not that person, has a value; pair by pair."""
         node = self.node[person]
         own = self.ours.values[person] == value
-        seen = self.counts[node, value] - own + self.tau * self.ours.prior[value]
-        found: NDArray[np.float64] = seen / (self.rows[node] - 1 + self.tau)
-        return found
+        smoothed = self.counts[node, value] - own + self.tau * self.ours.prior[value]
+        chances: NDArray[np.float64] = smoothed / (self.rows[node] - 1 + self.tau)
+        return chances
 
     def draw(self, person: NDArray[Any], rng: np.random.Generator) -> NDArray[np.int32]:
         """A value for somebody like each person: a neighbour's, or with a chance of tau, any.
@@ -127,13 +127,13 @@ class LocalDistribution:
         quasi, everyone = self.ours.quasi, np.arange(len(self.node), dtype=np.int32)
         cells = cover_classes(quasi, self.ours.keys, everyone, self.node)
         start, inside = cells.contains(keys)
-        found = np.full(keys.shape[1], -1, np.int64)
+        nodes = np.full(keys.shape[1], -1, np.int64)
         lies = np.flatnonzero(np.diff(start))
-        found[lies] = inside[start[lies]]
-        astray = np.flatnonzero(found < 0)
+        nodes[lies] = inside[start[lies]]
+        astray = np.flatnonzero(nodes < 0)
         for part in np.array_split(astray, len(astray) * len(cells) // 4_000_000 + 1):
-            found[part] = _gaps(cells, keys[:, part], [axis.size for axis in quasi]).argmin(axis=1)
-        return found
+            nodes[part] = _gaps(cells, keys[:, part], [axis.size for axis in quasi]).argmin(axis=1)
+        return nodes
 
 
 def fit_local_distribution(
@@ -155,7 +155,7 @@ def fit_local_distribution(
         if 2 * size <= ours.people
     ]
     tried = (_tried(ours, node, size, tau) for size, node in parted for tau in taus)
-    return max(tried, key=lambda one: one.likelihood)
+    return max(tried, key=lambda fitted: fitted.likelihood)
 
 
 def list_coarse_partitions(
@@ -167,16 +167,16 @@ def list_coarse_partitions(
     nodes cut by columns that tell much are more alike in their values.
     """
     tally, entry = tally_codes(ours.quasi, ours.sensitive, ours.keys, ours.values)
-    told = measure_informativeness(ours)
+    informativeness = measure_informativeness(ours)
 
     def way(power: int) -> CoarsePartition:
-        weights = tuple(np.maximum(told**power, MIN_NODE_SIZE).tolist())
+        weights = tuple(np.maximum(informativeness**power, MIN_NODE_SIZE).tolist())
         weighed = replace(tally, weights=weights)
 
         def nodes(size: int) -> NDArray[np.int32]:
-            made = cut(weighed, size)
+            classes = cut(weighed, size)
             node = np.empty(tally.entries, np.int32)
-            node[made.entry] = made.class_
+            node[classes.entry] = classes.class_
             return node[entry]
 
         return nodes
@@ -190,31 +190,31 @@ def measure_informativeness(ours: OurTable) -> NDArray[np.float64]:
     Mutual information, less what chance alone gives a table of this size, (r - 1)(c - 1) / 2n
     (Miller, Note on the bias of information estimates, 1955).
     """
-    told = [_information(codes, ours.values) for codes in ours.keys]
-    most = max(told, default=0.0)
-    return np.array([one / most if most > 0 else 1.0 for one in told])
+    informations = [_information(codes, ours.values) for codes in ours.keys]
+    most = max(informations, default=0.0)
+    return np.array([information / most if most > 0 else 1.0 for information in informations])
 
 
-def _information(one: NDArray[Any], other: NDArray[Any]) -> float:
+def _information(first: NDArray[Any], second: NDArray[Any]) -> float:
     """The mutual information of two columns in nats, corrected for the table's size; never < 0."""
-    i, j = (np.unique(codes, return_inverse=True)[1] for codes in (one, other))
+    i, j = (np.unique(codes, return_inverse=True)[1] for codes in (first, second))
     rows, columns = np.bincount(i), np.bincount(j)
     pair, count = np.unique(i * len(columns) + j, return_counts=True)  # few of all there could be
-    n, alone = len(one), rows[pair // len(columns)] * columns[pair % len(columns)]
-    found = (count / n * np.log(n * count / alone)).sum()
-    return max(float(found) - (len(rows) - 1) * (len(columns) - 1) / (2 * n), 0.0)
+    n, alone = len(first), rows[pair // len(columns)] * columns[pair % len(columns)]
+    information = (count / n * np.log(n * count / alone)).sum()
+    return max(float(information) - (len(rows) - 1) * (len(columns) - 1) / (2 * n), 0.0)
 
 
 def _tried(ours: OurTable, node: NDArray[np.int32], size: int, tau: float) -> LocalDistribution:
-    made = LocalDistribution(ours, node, size, tau, 0.0)
-    own = made.theta(np.arange(ours.people), ours.values)
+    unfitted = LocalDistribution(ours, node, size, tau, 0.0)
+    own = unfitted.theta(np.arange(ours.people), ours.values)
     # Of values that are ours: that nobody of ours has any other does not speak against tau.
-    near = made.rows[node] - 1
+    near = unfitted.rows[node] - 1
     own *= (near + tau) / (near + tau * ours.prior.sum())
     return LocalDistribution(ours, node, size, tau, float(np.log(own).mean()))
 
 
-def _counted(ours: OurTable, node: NDArray[np.int32]) -> NDArray[np.int32]:
+def _count_values(ours: OurTable, node: NDArray[np.int32]) -> NDArray[np.int32]:
     size, nodes = ours.sensitive.size, int(node.max()) + 1
     flat = np.bincount(node.astype(np.int64) * size + ours.values, minlength=nodes * size)
     return flat.reshape(nodes, size).astype(np.int32)

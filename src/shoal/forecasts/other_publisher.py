@@ -39,21 +39,21 @@ MANY = 10**10
 """More are no number of people."""
 
 
-def parse_overlap(given: float | str) -> float:
+def parse_overlap(overlap: float | str) -> float:
     """A share from 0 to 1, or a whole number of people from 2 on; as a number or as text.
 
     >>> parse_overlap("5%"), parse_overlap("500"), parse_overlap(0.25)
     (0.05, 500, 0.25)
     """
-    number = _read(given) if isinstance(given, str) else given
+    number = _read(overlap) if isinstance(overlap, str) else overlap
     real = isinstance(number, int | float) and not isinstance(number, bool)
     if real and 0 <= number <= 1:
         return number
     if real and 1 < number < MANY and number == int(number):
         return int(number)
     raise UsageError(
-        f"{repr(given) if isinstance(given, str) else 'That'} is no overlap: it is a share of our "
-        "people, or how many they are.",
+        f"{repr(overlap) if isinstance(overlap, str) else 'That'} is no overlap: it is a share of "
+        "our people, or how many they are.",
         "write for example 0.1, 10% or 500.",
     )
 
@@ -102,7 +102,7 @@ class OtherPublisher:
 
 
 def suppose_publisher(
-    seen: PublishedTable,
+    published: PublishedTable,
     ours: OurTable,
     method: str | None,
     rule: Model | str | None,
@@ -113,37 +113,41 @@ def suppose_publisher(
     Of a rule that is asked for, parts about other columns are left out where ``several`` columns
     are forecast one after the other: others then make finer classes, which tell more.
     """
-    own, told = _same_rule(seen, ours) if rule is None else _asked_rule(rule, ours, several)
+    own, suppositions = (
+        _same_rule(published, ours) if rule is None else _parse_asked_rule(rule, ours, several)
+    )
     if method is not None:
-        return OtherPublisher(method, own, parse_method_parameters(method, {}), told)
-    same, parameters = _same_method(seen)
+        return OtherPublisher(method, own, parse_method_parameters(method, {}), suppositions)
+    same, parameters = _same_method(published)
     if same is not None:
-        found = OtherPublisher(same, own, parameters, told)
-        if _works(found, ours):
-            return found
-    stated = (seen.manifest or {}).get("method")
+        publisher = OtherPublisher(same, own, parameters, suppositions)
+        if _works(publisher, ours):
+            return publisher
+    stated = (published.manifest or {}).get("method")
     changed = stated is not None and stated != USUAL
     more = (f"others are taken to publish by {USUAL}: {stated} cannot be run here",)
-    return OtherPublisher(USUAL, own, {}, (*told, *(more if changed else ())))
+    return OtherPublisher(USUAL, own, {}, (*suppositions, *(more if changed else ())))
 
 
-def _asked_rule(rule: Model | str, ours: OurTable, several: bool) -> tuple[Model, tuple[str, ...]]:
-    found = parse_rule(rule) if isinstance(rule, str) else rule
-    kept = [part for part in unwrap_rule(found) if _about(part, ours)]
-    for part in unwrap_rule(found):
+def _parse_asked_rule(
+    rule: Model | str, ours: OurTable, several: bool
+) -> tuple[Model, tuple[str, ...]]:
+    model = parse_rule(rule) if isinstance(rule, str) else rule
+    parts = [part for part in unwrap_rule(model) if _about(part, ours)]
+    for part in unwrap_rule(model):
         if part.needs & BEYOND:
             raise UsageError(
                 f"Of another's table nobody knows what {part} asks for.",
                 "suppose a rule on classes and values.",
             )
-        if part not in kept and not several:
+        if part not in parts and not several:
             raise UsageError(
                 f"The rule {part} is about another column than {ours.sensitive.name!r}.",
                 f"name the column that is forecast: --on {getattr(part, 'on', None)}.",
             )
-    if len(kept) == len(unwrap_rule(found)):
-        return found, ()
-    left: Model = reduce(and_, kept) if kept else _smallest(ours)
+    if len(parts) == len(unwrap_rule(model)):
+        return model, ()
+    left: Model = reduce(and_, parts) if parts else _smallest(ours)
     return left, (f"of the rule asked for others keep {left}: the rest is about other columns",)
 
 
@@ -156,31 +160,31 @@ def _smallest(ours: OurTable) -> KAnonymity:
     return KAnonymity(int(np.bincount(ours.class_).min()))
 
 
-def _same_rule(seen: PublishedTable, ours: OurTable) -> tuple[Model, tuple[str, ...]]:
+def _same_rule(published: PublishedTable, ours: OurTable) -> tuple[Model, tuple[str, ...]]:
     """The release's own rule as far as it can be asked of another's table; else its smallest k."""
     smallest = _smallest(ours)
-    told = (seen.manifest or {}).get("rule")
-    if not told:
+    promised = (published.manifest or {}).get("rule")
+    if not promised:
         return smallest, (f"others are taken to publish under {smallest}, our smallest class",)
     try:
-        stated = unwrap_rule(parse_rule(str(told)))
+        stated = unwrap_rule(parse_rule(str(promised)))
     except UsageError:  # a model of the user's own
         stated = ()
-    kept = [part for part in stated if not part.needs & BEYOND and _about(part, ours)]
-    if not kept:
+    parts = [part for part in stated if not part.needs & BEYOND and _about(part, ours)]
+    if not parts:
         return smallest, (f"others are taken to publish under {smallest}, our smallest class",)
-    rule: Model = reduce(and_, kept)
-    left_out = str(rule) != str(told)
+    rule: Model = reduce(and_, parts)
+    left_out = str(rule) != str(promised)
     return rule, (f"of our rule others keep {rule}",) if left_out else ()
 
 
-def _same_method(seen: PublishedTable) -> tuple[str | None, dict[str, Any]]:
+def _same_method(published: PublishedTable) -> tuple[str | None, dict[str, Any]]:
     """The release's own method and parameters, where it is one of ours and has what it needs."""
-    manifest = seen.manifest or {}
+    manifest = published.manifest or {}
     name = str(manifest.get("method"))
     if name not in list_method_names() or manifest.get("like"):
         return None, {}
-    if publishes_levels(name) and not any(column.hierarchy for column in seen.schema.quasi):
+    if publishes_levels(name) and not any(column.hierarchy for column in published.schema.quasi):
         return None, {}  # a release does not tell its hierarchies, only its companion does
     return name, dict(manifest.get("parameters", {}))
 

@@ -64,7 +64,7 @@ class OurTable:
         return Histogram.of(self.sensitive, self.class_, self.values, ones, self.classes)
 
     @cached_property
-    def known(self) -> Histogram:
+    def known_values(self) -> Histogram:
         """The same of known values alone: a missing one adds none to those that are left."""
         return self.histogram.without_blanks
 
@@ -72,20 +72,20 @@ class OurTable:
     def bits(self) -> NDArray[np.uint64]:
         """The known sensitive values of every class as sets, (classes, words)."""
         everyone = np.arange(self.people)
-        found: NDArray[np.uint64] = collect_code_sets(
+        class_bits: NDArray[np.uint64] = collect_code_sets(
             self.values, everyone, self.class_, self.classes, self.sensitive.words
         )
-        return found & self.known_bits
+        return class_bits & self.known_value_bits
 
     @cached_property
-    def known_bits(self) -> NDArray[np.uint64]:
+    def known_value_bits(self) -> NDArray[np.uint64]:
         """The codes of the sensitive axis that are values, as bits (words,)."""
         axis = self.sensitive
         codes = np.arange(axis.null_code if axis.unknown else axis.size)
-        found: NDArray[np.uint64] = collect_code_sets(
+        class_bits: NDArray[np.uint64] = collect_code_sets(
             codes, codes, np.zeros(len(codes), np.int64), 1, axis.words
         )
-        return np.asarray(found[0])
+        return np.asarray(class_bits[0])
 
     @property
     def missing(self) -> int:
@@ -97,7 +97,7 @@ class OurTable:
         """What is taken to be so of people without a value, where there are any."""
         if not self.missing:
             return ()
-        nothing = int((self.known.distinct == 0).sum())
+        nothing = int((self.known_values.distinct == 0).sum())
         alone = f"; {nothing:,} classes have nothing else, and count as not exposed"
         return (
             f"{self.missing:,} of our people have no {self.sensitive.name}: it may be any, and "
@@ -138,10 +138,10 @@ class OurTable:
         axis = self.sensitive
         if not (self.population_elsewhere and axis.unknown):
             return values
-        found = values.copy()
-        found[values == axis.null_code] = axis.size
-        found[values == axis.size] = axis.null_code
-        return found
+        codes = values.copy()
+        codes[values == axis.null_code] = axis.size
+        codes[values == axis.size] = axis.null_code
+        return codes
 
 
 @dataclass(frozen=True)
@@ -178,13 +178,13 @@ class OverlapScenario:
 
         At least one, where there is an overlap.
         """
-        found = max(round(self.overlap * people), int(self.overlap > 0))
-        if found > self.rows:
+        count = max(round(self.overlap * people), int(self.overlap > 0))
+        if count > self.rows:
             raise UsageError(
-                f"{found:,} of our people cannot be in a release of {self.rows:,} rows.",
-                f"state a smaller overlap, or at least {found:,} rows of the other release.",
+                f"{count:,} of our people cannot be in a release of {self.rows:,} rows.",
+                f"state a smaller overlap, or at least {count:,} rows of the other release.",
             )
-        return found
+        return count
 
     def in_all(self, people: int) -> int:
         """How many of so many people of ours are in every other release, where there are several.
@@ -199,12 +199,12 @@ class OverlapScenario:
         if self.others == 1:
             return ()
         share = f"{self.same_people:.0%}"
-        told = {
+        texts = {
             0.0: "who of our people is in which other release is independent",
             1.0: "the same of our people are in every other release",
         }
         some = f"{share} of our people in one other release are in all, the rest independently"
-        return (told.get(self.same_people, some), "their other people are not the same")
+        return (texts.get(self.same_people, some), "their other people are not the same")
 
 
 def check_whole_number(name: str, value: object, least: int, example: int | None = None) -> None:
@@ -229,5 +229,5 @@ def tally_codes(
     sizes = [*(axis.size for axis in quasi), sensitive.size]
     entry, first = number_combinations([*keys, values], sizes)
     count = np.bincount(entry, minlength=len(first)).astype(np.int64)
-    kept = np.ascontiguousarray(keys[:, first])
-    return Tally(quasi, (sensitive,), kept, values[first][np.newaxis], count), entry
+    distinct_keys = np.ascontiguousarray(keys[:, first])
+    return Tally(quasi, (sensitive,), distinct_keys, values[first][np.newaxis], count), entry

@@ -42,12 +42,12 @@ def estimate_by_paper(
             f"There is no reading {reading!r}.", f"the readings are: {', '.join(READINGS)}."
         )
     chance = compute_value_chances(ours, asked)
-    start = ours.known.start
+    start = ours.known_values.start
     if reading == "at least":
         common = 1 - compute_chance_of_fewer(start, chance, np.full(ours.classes, -1), asked.l)
     else:
         common = _all_of_the_likeliest(start, chance, asked.l)
-    common[ours.known.distinct == 0] = 1.0  # of missing values alone nothing is known
+    common[ours.known_values.distinct == 0] = 1.0  # of missing values alone nothing is known
     exposed = common < asked.confidence
     details = {"reading": reading, "confidence": asked.confidence, "exposed": int(exposed.sum())}
     taken = (*list_paper_assumptions(ours), *ours.blank_assumption)
@@ -69,12 +69,12 @@ def list_paper_assumptions(ours: OurTable) -> tuple[str, ...]:
 
 def compute_value_chances(ours: OurTable, asked: OverlapScenario) -> NDArray[np.float64]:
     """p_s^J of each value of each class, in the histogram's order."""
-    histogram = ours.known
+    histogram = ours.known_values
     record = compute_class_chances(ours)[histogram.class_] * ours.prior[histogram.value]
     # 1 - (1 - x)^n without cancellation, for x is tiny and n large.
     with np.errstate(divide="ignore"):
-        found: NDArray[np.float64] = -np.expm1(asked.rows * np.log1p(-record))
-    return found**asked.others
+        chances: NDArray[np.float64] = -np.expm1(asked.rows * np.log1p(-record))
+    return chances**asked.others
 
 
 def compute_class_chances(ours: OurTable) -> NDArray[np.float64]:

@@ -58,19 +58,19 @@ def count_values_left(ours: OurTable, theirs: Sequence[OtherRelease]) -> NDArray
     """
     common = ours.bits[ours.class_]
     elsewhere = np.zeros(ours.people, np.bool_)
-    for one in theirs:
-        values = one.bits & ours.known_bits
-        there = one.class_ != SUPPRESSED
+    for release in theirs:
+        values = release.bits & ours.known_value_bits
+        there = release.class_ != SUPPRESSED
         if ours.sensitive.unknown:  # what a class of nothing but missing values has, nobody knows
-            there[there] = _says_something(one.bits, ours)[one.class_[there]]
-        common[there] &= values[one.class_[there]]
+            there[there] = _says_something(release.bits, ours)[release.class_[there]]
+        common[there] &= values[release.class_[there]]
         elsewhere |= there
     left = np.bitwise_count(common).sum(axis=1)
     counted = np.flatnonzero(elsewhere & (left > 0))
     most = np.iinfo(np.int32).max
-    found = np.full(ours.classes, most, np.int32)
-    np.minimum.at(found, ours.class_[counted], left[counted].astype(np.int32))
-    return np.where(found == most, NOBODY, found).astype(np.int32)
+    fewest = np.full(ours.classes, most, np.int32)
+    np.minimum.at(fewest, ours.class_[counted], left[counted].astype(np.int32))
+    return np.where(fewest == most, NOBODY, fewest).astype(np.int32)
 
 
 def _says_something(bits: NDArray[np.uint64], ours: OurTable) -> NDArray[np.bool_]:

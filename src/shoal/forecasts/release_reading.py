@@ -92,15 +92,15 @@ def check_points_inside(
     cells: Cells, class_: NDArray[Any], keys: NDArray[Any]
 ) -> NDArray[np.bool_]:
     """Whether each point (columns, points) lies in the cells of its own class."""
-    found = np.ones(len(class_), np.bool_)
+    inside = np.ones(len(class_), np.bool_)
     for j, code in enumerate(keys):
         if j in cells.sets:
             word = cells.sets[j][class_, np.maximum(code, 0) >> 6]
             bit = (word >> (code & 63).astype(np.uint64)) & np.uint64(1)
-            found &= (code >= 0) & (bit == 1)
+            inside &= (code >= 0) & (bit == 1)
         else:
-            found &= (cells.low[class_, j] <= code) & (code <= cells.high[class_, j]) & (code >= 0)
-    return found
+            inside &= (cells.low[class_, j] <= code) & (code <= cells.high[class_, j]) & (code >= 0)
+    return inside
 
 
 def match_people_to_rows(
@@ -174,7 +174,7 @@ def _rank(times: NDArray[np.int64]) -> NDArray[np.int64]:
 class OurRelease:
     """A release read for a forecast, and what had to be supposed to read it."""
 
-    seen: PublishedTable
+    published: PublishedTable
     view: View
     ours: OurTable
     suppositions: tuple[str, ...]
@@ -211,16 +211,16 @@ def read_our_release(
     known = build_context(
         [release], schema, original, population, show, progress, reading, publisher=True
     )
-    seen = known.releases[0]
-    _refuse(seen, known)
-    columns = choose_learnt_columns(seen.schema, on, seen.name)
+    published = known.releases[0]
+    _refuse(published, known)
+    columns = choose_learnt_columns(published.schema, on, published.name)
     each = tuple(_on_column(known, column, seed, original is not None) for column in columns)
     return each[0] if len(each) == 1 else replace(each[0], by_column=each)
 
 
 def _on_column(known: AttackContext, column: str, seed: int, original: bool) -> OurRelease:
     """The release by one column that is learnt; what is drawn is drawn alike for each."""
-    seen = known.releases[0]
+    published_table = known.releases[0]
     view = known.view([0], Needs(people=original), column)
     people = None if known.control is None else _population(known.control, view)
     rng = np.random.default_rng(seed)
@@ -228,17 +228,17 @@ def _on_column(known: AttackContext, column: str, seed: int, original: bool) -> 
     assert published.values is not None
     assert view.sensitive is not None
     keys, points = draw_points_inside(published.cells, published.class_, people, rng)
-    told = [] if original else [_drawn(points, people is not None)]
-    found, left_out = 0, 0
+    suppositions = [] if original else [_describe_draw(points, people is not None)]
+    located, left_out = 0, 0
     if original:
         rows, more = _rows(known, view, rng)
         here = rows >= 0
         assert view.people is not None
         keys[:, rows[here]] = view.people.keys[:, here]
-        found, left_out = int(here.sum()), int((~here).sum())
-        told = [*more, *_missing(len(published.class_) - found, left_out)]
+        located, left_out = int(here.sum()), int((~here).sum())
+        suppositions = [*more, *_missing(len(published.class_) - located, left_out)]
     values, elsewhere = _values(known.control, view.sensitive)
-    told += _lacking(values, elsewhere)
+    suppositions += _lacking(values, elsewhere)
     ours = OurTable(
         quasi=view.axes,
         sensitive=view.sensitive,
@@ -250,35 +250,35 @@ def _on_column(known: AttackContext, column: str, seed: int, original: bool) -> 
         population_values=values,
         population_elsewhere=elsewhere,
     )
-    return OurRelease(seen, view, ours, tuple(told), found, left_out)
+    return OurRelease(published_table, view, ours, tuple(suppositions), located, left_out)
 
 
-def _refuse(seen: PublishedTable, known: AttackContext) -> None:
+def _refuse(published: PublishedTable, known: AttackContext) -> None:
     """Refuse forms that have no cells, and people's tables that lack columns."""
-    if seen.buckets:
+    if published.buckets:
         raise InputError(
-            f"{seen.name} is published in buckets: its columns are exact, and another release "
+            f"{published.name} is published in buckets: its columns are exact, and another release "
             "meets each of its people at once.",
             "forecast a release of generalised cells.",
         )
-    if seen.centroids:
+    if published.centroids:
         raise InputError(
-            f"{seen.name} publishes centroids, which are no cells that hold people.",
+            f"{published.name} publishes centroids, which are no cells that hold people.",
             "forecast a release of generalised cells.",
         )
-    if seen.answers:
+    if published.answers:
         raise InputError(
-            f"{seen.name} has answers in place of sensitive values: they exclude none, whatever "
-            "release they are joined with.",
+            f"{published.name} has answers in place of sensitive values: they exclude none, "
+            "whatever release they are joined with.",
             "ask what they say at the most: shoal.semantic_privacy, or the attack intersection.",
         )
     for crowd, name in ((known.targets, "original table"), (known.control, "population")):
         if crowd is not None:
-            _has_all(crowd, seen, name)
+            _has_all(crowd, published, name)
 
 
-def _has_all(crowd: PeopleTable, seen: PublishedTable, name: str) -> None:
-    if missing := [column for column in seen.quasi if column not in crowd.listings]:
+def _has_all(crowd: PeopleTable, published: PublishedTable, name: str) -> None:
+    if missing := [column for column in published.quasi if column not in crowd.listings]:
         raise InputError(
             f"The {name} lacks quasi-identifiers of the release: {', '.join(missing)}.",
             "name its columns as the release does.",
@@ -329,8 +329,8 @@ def _values(crowd: PeopleTable | None, axis: Axis) -> tuple[NDArray[np.int64] | 
 
 def _lacking(values: NDArray[np.int64] | None, elsewhere: int) -> list[str]:
     total = elsewhere + (0 if values is None else int(values.sum()))
-    told = f"{elsewhere:,} of {total:,} people of the population have values that none of ours has"
-    return [told] if elsewhere else []
+    note = f"{elsewhere:,} of {total:,} people of the population have values that none of ours has"
+    return [note] if elsewhere else []
 
 
 def _rows(
@@ -373,10 +373,10 @@ def _rows(
             "Nobody of the original table is in any class of the release.",
             "give the table that the release was made from.",
         )
-    told = ["people's own columns are those of the original table, by cells and value"]
+    suppositions = ["people's own columns are those of the original table, by cells and value"]
     if several:
-        told.append(f"{several:,} people fit several classes; which is drawn at random")
-    return rows, told
+        suppositions.append(f"{several:,} people fit several classes; which is drawn at random")
+    return rows, suppositions
 
 
 def _fit(view: View, rows: NDArray[np.int64]) -> None:
@@ -398,20 +398,20 @@ def _fit(view: View, rows: NDArray[np.int64]) -> None:
 
 
 def _missing(unknown: int, left_out: int) -> list[str]:
-    told = []
+    notes = []
     if unknown:
-        told.append(
+        notes.append(
             f"{unknown:,} rows are nobody of the original table: their columns are drawn inside "
             "the published cells"
         )
     if left_out:
-        told.append(f"{left_out:,} people of the original table are in no class, and left out")
-    return told
+        notes.append(f"{left_out:,} people of the original table are in no class, and left out")
+    return notes
 
 
-def _drawn(by_people: int, population: bool) -> str:
-    told = "nobody's own columns are known: they are drawn inside the published cells"
+def _describe_draw(by_people: int, population: bool) -> str:
+    note = "nobody's own columns are known: they are drawn inside the published cells"
     if not population:
-        return f"{told}, each value alike"
+        return f"{note}, each value alike"
     others = "" if by_people else ", each value alike: nobody of the population is in any cell"
-    return f"{told}, as the population has them{others}" if by_people else f"{told}{others}"
+    return f"{note}, as the population has them{others}" if by_people else f"{note}{others}"

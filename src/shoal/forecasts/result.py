@@ -108,17 +108,17 @@ class Forecast:
         others = int(asked["others"])
         whose = "one other release" if others == 1 else f"{others} other releases"
         share = f"{asked['overlap']:.1%}" if asked["overlap"] else "none"
-        told = (
+        text = (
             f"{self.risk:.1%} of {self.classes:,} classes of {self.release} would be exposed by "
             f"{whose} of {asked['rows']:,} rows, if {share} of our people are in "
             f"{'it' if others == 1 else 'each'}"
         )
         if self.by_column:
-            told = f"{told}: by {self.on}, the worst of {len(self.by_column)} sensitive columns"
+            text = f"{text}: by {self.on}, the worst of {len(self.by_column)} sensitive columns"
         if self.default.interval is None:
-            return f"{told} (too few repeats for a range: it takes {ENOUGH})."
+            return f"{text} (too few repeats for a range: it takes {ENOUGH})."
         low, high = self.default.interval
-        return f"{told} (nine times in ten {low:.1%} to {high:.1%})."
+        return f"{text} (nine times in ten {low:.1%} to {high:.1%})."
 
     def to_json(self) -> dict[str, Any]:
         """The forecast as JSON; edition 1."""
@@ -132,14 +132,14 @@ class Forecast:
             "default": DEFAULT,
             "sentence": self.sentence,
             "estimates": [
-                {**_estimate(one), "assumes": self.assumes(one.name)}
-                for one in self.estimates.values()
+                {**_estimate(estimate), "assumes": self.assumes(estimate.name)}
+                for estimate in self.estimates.values()
             ],
-            "exposed": [one.to_json() for one in self.exposed],
+            "exposed": [at_risk.to_json() for at_risk in self.exposed],
             "classes_with_few_values": self.few,
             "settings": to_json_value(self.settings),
             "assumptions": list(self.assumptions),
-            "by_column": [one.in_short() for one in self.by_column],
+            "by_column": [forecast.in_short() for forecast in self.by_column],
         }
 
     def in_short(self) -> dict[str, Any]:
@@ -155,10 +155,10 @@ class Forecast:
     def __str__(self) -> str:
         lines = [self.sentence]
         lines += [
-            f"{'*' if one.name == DEFAULT else ' '} {one.name:<20} {one.risk:8.2%}"
-            for one in self.estimates.values()
+            f"{'*' if estimate.name == DEFAULT else ' '} {estimate.name:<20} {estimate.risk:8.2%}"
+            for estimate in self.estimates.values()
         ]
-        lines += [f"  {told}" for told in self.assumptions]
+        lines += [f"  {assumption}" for assumption in self.assumptions]
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -169,12 +169,12 @@ class Forecast:
 
 def select_worst_forecast(each: Sequence[Forecast]) -> Forecast:
     """The forecast of the column by which most classes would be exposed, with all of them."""
-    ranked = sorted(each, key=lambda one: (one.risk, one.few), reverse=True)
+    ranked = sorted(each, key=lambda forecast: (forecast.risk, forecast.few), reverse=True)
     return ranked[0] if len(ranked) == 1 else replace(ranked[0], by_column=tuple(ranked))
 
 
-def _estimate(one: ExposureEstimate) -> dict[str, Any]:
+def _estimate(estimate: ExposureEstimate) -> dict[str, Any]:
     """An estimate with the distribution of the classes' probabilities, not all of them."""
-    counts = np.bincount(np.minimum((one.classes * 10).astype(np.int64), 9), minlength=10)
-    told = {k: v for k, v in one.to_json().items() if k not in ("edition", "classes")}
-    return {**told, "by_probability": counts.tolist()}
+    counts = np.bincount(np.minimum((estimate.classes * 10).astype(np.int64), 9), minlength=10)
+    summary = {k: v for k, v in estimate.to_json().items() if k not in ("edition", "classes")}
+    return {**summary, "by_probability": counts.tolist()}

@@ -94,7 +94,7 @@ class Validation:
             "scores": {name: to_json_value(asdict(score)) for name, score in self.scores.items()},
             "trials": [to_json_value(asdict(trial)) for trial in self.trials],
             "notes": list(self.notes),
-            "by_column": [one.to_json() for one in self.by_column],
+            "by_column": [validation.to_json() for validation in self.by_column],
         }
 
     def page(self) -> Page:
@@ -102,7 +102,7 @@ class Validation:
         return render_validation(self.to_json())
 
     def __str__(self) -> str:
-        real = 100 * np.array([one.real for one in self.trials])
+        real = 100 * np.array([trial.real for trial in self.trials])
         lines = [
             f"{len(self.trials):,} trials on samples of {self.settings['size']:,} of {self.rows:,} "
             f"rows: {real.min():.2f} to {real.max():.2f} % of the classes were exposed, "
@@ -110,17 +110,17 @@ class Validation:
             "",
             f"{'estimator':20}{'error':>8}{'bias':>8}{'corr.':>8}{'Brier':>8}{'covered':>9}",
         ]
-        for name, one in self.scores.items():
-            alike = "–" if one.correlation is None else f"{one.correlation:.3f}"
-            error, bias = f"{100 * one.mae:.2f}", f"{100 * one.bias:+.2f}"
-            inside = "–" if one.covered is None else f"{one.covered:.0%}"
-            lines.append(f"{name:20}{error:>8}{bias:>8}{alike:>8}{one.brier:>8.4f}{inside:>9}")
+        for name, score in self.scores.items():
+            alike = "–" if score.correlation is None else f"{score.correlation:.3f}"
+            error, bias = f"{100 * score.mae:.2f}", f"{100 * score.bias:+.2f}"
+            inside = "–" if score.covered is None else f"{score.covered:.0%}"
+            lines.append(f"{name:20}{error:>8}{bias:>8}{alike:>8}{score.brier:>8.4f}{inside:>9}")
         return "\n".join([*lines, "", *self.legend, *self.notes])
 
     @property
     def legend(self) -> tuple[str, ...]:
         """What the columns of scores mean."""
-        few = any(one.interval is None for one in self.trials)
+        few = any(trial.interval is None for trial in self.trials)
         return (
             "Error and bias in percentage points of classes; Brier score over classes, 0 is best.",
             f"No interval was told: it takes {ENOUGH} repeats."
@@ -131,7 +131,9 @@ class Validation:
 
 def select_worst_validation(each: Sequence[Validation]) -> Validation:
     """The column of which the estimate to go by, the first, was the furthest from the truth."""
-    ranked = sorted(each, key=lambda one: next(iter(one.scores.values())).mae, reverse=True)
+    ranked = sorted(
+        each, key=lambda validation: next(iter(validation.scores.values())).mae, reverse=True
+    )
     return ranked[0] if len(ranked) == 1 else replace(ranked[0], by_column=tuple(ranked))
 
 
@@ -141,24 +143,24 @@ class TrialOutcome:
 
     trial: Trial
     exposed: NDArray[np.bool_]
-    said: Sequence[ExposureEstimate]
+    estimates: Sequence[ExposureEstimate]
 
 
-def score_estimators(found: Sequence[TrialOutcome]) -> dict[str, Score]:
+def score_estimators(outcomes: Sequence[TrialOutcome]) -> dict[str, Score]:
     """Every estimator's score over all trials and all their classes."""
-    real = np.array([one.trial.real for one in found])
-    truth = np.concatenate([one.exposed for one in found])
+    real = np.array([outcome.trial.real for outcome in outcomes])
+    truth = np.concatenate([outcome.exposed for outcome in outcomes])
     scores = {}
-    for at, estimate in enumerate(found[0].said):
-        risk = np.array([one.said[at].risk for one in found])
-        chance = np.concatenate([one.said[at].classes for one in found])
+    for at, estimate in enumerate(outcomes[0].estimates):
+        risk = np.array([outcome.estimates[at].risk for outcome in outcomes])
+        chance = np.concatenate([outcome.estimates[at].classes for outcome in outcomes])
         varied = real.std() > 0 and risk.std() > 0
         scores[estimate.name] = Score(
             float(np.abs(risk - real).mean()),
             float((risk - real).mean()),
             float(np.corrcoef(risk, real)[0, 1]) if varied else None,
             float(((chance - truth) ** 2).mean()),
-            _covered([one.said[at].interval for one in found], real),
+            _covered([outcome.estimates[at].interval for outcome in outcomes], real),
             _reliability(chance, truth),
         )
     return scores
@@ -168,12 +170,12 @@ def _covered(
     intervals: Sequence[tuple[float, float] | None], real: NDArray[np.float64]
 ) -> float | None:
     """How many of the intervals hold what came true, of those that there are."""
-    told = [
+    holds = [
         low_high[0] <= risk <= low_high[1]
         for low_high, risk in zip(intervals, real, strict=True)
         if low_high is not None
     ]
-    return sum(told) / len(told) if told else None
+    return sum(holds) / len(holds) if holds else None
 
 
 def _reliability(chance: NDArray[np.float64], truth: NDArray[np.bool_]) -> tuple[Bin, ...]:
@@ -182,7 +184,7 @@ def _reliability(chance: NDArray[np.float64], truth: NDArray[np.bool_]) -> tuple
     count = np.bincount(at, minlength=BINS)
     sums = (np.bincount(at, weights, BINS) for weights in (chance, truth.astype(np.float64)))
     expected, exposed = (
-        [float(one / n) if n else None for one, n in zip(total, count, strict=True)]
+        [float(sum_ / n) if n else None for sum_, n in zip(total, count, strict=True)]
         for total in sums
     )
     return tuple(

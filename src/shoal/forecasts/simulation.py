@@ -112,15 +112,15 @@ def simulate(
     asked.shared(ours.people)  # there is room for them
     crowd = SimulatedPopulation.of(ours, local)
     seeds = np.random.SeedSequence(seed).spawn(repeats)
-    one = partial(_one, crowd, asked, publish)
+    repeat = partial(_simulate_once, crowd, asked, publish)
     left = np.empty((repeats, ours.classes), np.int32)
-    with closing(_each(one, seeds, threads)) as each:
-        for done, (i, found) in enumerate(each, start=1):
-            left[i] = found
+    with closing(_each(repeat, seeds, threads)) as each:
+        for done, (i, result) in enumerate(each, start=1):
+            left[i] = result
             if progress:
                 progress(done, repeats)
     taken = (*list_simulation_assumptions(ours), *asked.coincidence, *ours.blank_assumption)
-    return SimulationRuns(left, taken, {**local.told, "seed": seed})
+    return SimulationRuns(left, taken, {**local.description, "seed": seed})
 
 
 def list_simulation_assumptions(ours: OurTable) -> tuple[str, ...]:
@@ -143,13 +143,13 @@ def _each(
     pool = ThreadPoolExecutor(threads or cpu_count() or 1, thread_name_prefix="forecast")
     try:
         waiting = {pool.submit(work, seed): i for i, seed in enumerate(seeds)}
-        for one in as_completed(waiting):
-            yield waiting[one], one.result()
+        for future in as_completed(waiting):
+            yield waiting[future], future.result()
     finally:
         pool.shutdown(cancel_futures=True)
 
 
-def _one(
+def _simulate_once(
     crowd: SimulatedPopulation,
     asked: OverlapScenario,
     publish: Publish,
@@ -197,8 +197,10 @@ class SimulatedPopulation:
         axis = ours.everywhere
         tally, entry = tally_codes(ours.quasi, axis, keys, values)
         cut = publish(tally, rng)
-        made = build_other_release(cut, entry, values, axis.words, shared, ours.people, rng)
-        return OtherRelease(made.class_, made.bits[:, : ours.sensitive.words])  # as far as ours go
+        release = build_other_release(cut, entry, values, axis.words, shared, ours.people, rng)
+        return OtherRelease(
+            release.class_, release.bits[:, : ours.sensitive.words]
+        )  # as far as ours go
 
     def strangers(
         self, number: int, rng: np.random.Generator

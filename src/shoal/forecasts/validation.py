@@ -121,18 +121,18 @@ def _validated(
     progress: Progress,
 ) -> Validation:
     """Forecasts of one sensitive column held against the truth."""
-    wanted = None if overlaps is None else [parse_overlap(one) for one in overlaps]
+    wanted = None if overlaps is None else [parse_overlap(overlap_) for overlap_ in overlaps]
     size, shared, notes = _fitting(people.rows, size, wanted, ks)
     parameters = parse_method_parameters(method, {})
     publishers = {k: OtherPublisher(method, KAnonymity(k), parameters) for k in ks}
     drawn = list(product(range(seeds), shared))
     total = len(drawn) * len(publishers) * repeats
-    found: list[TrialOutcome] = []
+    outcomes: list[TrialOutcome] = []
     for at, (seed, overlap) in enumerate(drawn):
         pair = SamplePair.draw(people, size, overlap, seed)
         before = at * len(publishers) * repeats
-        told = partial(_told, progress, before, total)
-        found += pair.trials(publishers, ls, repeats, confidence, told)
+        report_progress = partial(_report_done, progress, before, total)
+        outcomes += pair.trials(publishers, ls, repeats, confidence, report_progress)
     settings = {
         "method": method,
         "size": size,
@@ -143,13 +143,13 @@ def _validated(
         "repeats": repeats,
         "confidence": confidence,
     }
-    trials = tuple(one.trial for one in found)
+    trials = tuple(outcome.trial for outcome in outcomes)
     return Validation(
-        people.sensitive.name, people.rows, settings, trials, score_estimators(found), notes
+        people.sensitive.name, people.rows, settings, trials, score_estimators(outcomes), notes
     )
 
 
-def _told(progress: Progress, before: int, total: int, done: int) -> None:
+def _report_done(progress: Progress, before: int, total: int, done: int) -> None:
     progress(STEP, before + done, total)
 
 
@@ -202,7 +202,7 @@ def _check(
         listed = isinstance(some, Sequence) and not isinstance(some, str)
         if not listed or not some or max(Counter(some).values()) > 1:
             raise UsageError(f"{name} are one or more, each once.", f"leave {name} out for a few.")
-    if not all(_is_overlap(parse_overlap(one)) for one in overlaps or ()):
+    if not all(_is_overlap(parse_overlap(overlap)) for overlap in overlaps or ()):
         raise UsageError(
             "An overlap is a share of a sample, below 1, or a number of people from 2 on.",
             "write for example 10% or 500.",
@@ -223,21 +223,22 @@ def _fitting(
     rows: int, size: int, overlaps: Sequence[float] | None, ks: Sequence[int]
 ) -> tuple[int, list[int], tuple[str, ...]]:
     """Sizes of samples and overlaps that the table has room for, and what is to be said of it."""
-    shared = [_people(one, size) for one in overlaps or OVERLAPS]
+    shared = [_people(overlap, size) for overlap in overlaps or OVERLAPS]
     notes: tuple[str, ...] = ()
     needed = 2 * size + max(shared)
     if needed > rows and overlaps is None:
-        shared = [max(1, rows * one // needed) for one in shared]
+        shared = [max(1, rows * people // needed) for people in shared]
         size = rows * size // needed
     elif needed > rows:
         size = (rows - max(shared)) // 2
         shared = [
-            min(_people(one, size), most) for one, most in zip(overlaps or (), shared, strict=True)
+            min(_people(overlap, size), most)
+            for overlap, most in zip(overlaps or (), shared, strict=True)
         ]
     if needed > rows:
-        fewer = ", ".join(f"{one:,}" for one in shared)
-        told = f"samples have {size:,} people of their own and share {fewer}"
-        notes = (f"The table has {rows:,} rows: {told}.",)
+        fewer = ", ".join(f"{people:,}" for people in shared)
+        note = f"samples have {size:,} people of their own and share {fewer}"
+        notes = (f"The table has {rows:,} rows: {note}.",)
     if size < 2 * max(ks, default=1):
         raise InputError(
             f"Samples of a table of {rows:,} rows cannot be cut into classes of {max(ks):,}.",
@@ -255,8 +256,8 @@ def _people(overlap: float, size: int) -> int:
 class SamplePair:
     """Two tables; the first people of both are the same."""
 
-    one: CodedTable
-    other: CodedTable
+    first: CodedTable
+    second: CodedTable
     shared: int
     seed: int
     rng: np.random.Generator
@@ -265,19 +266,21 @@ class SamplePair:
     def draw(cls, people: CodedTable, size: int, shared: int, seed: int) -> SamplePair:
         """``size`` people for each of two tables, nobody twice, and ``shared`` more in both."""
         rng = np.random.default_rng((seed, shared))
-        both, one, other = np.split(
+        both, first, second = np.split(
             rng.permutation(people.rows)[: 2 * size + shared], [shared, shared + size]
         )
-        ours, theirs = (people.some(np.concatenate([both, own])) for own in (one, other))
+        ours, theirs = (people.some(np.concatenate([both, own])) for own in (first, second))
         return cls(ours, theirs, shared, seed, rng)
 
     def ours(self, publish: OtherPublisher) -> OurTable:
         """The first table, published."""
-        one = self.one
-        tally, entry = tally_codes(one.quasi, one.sensitive, one.keys, one.values)
+        sample = self.first
+        tally, entry = tally_codes(sample.quasi, sample.sensitive, sample.keys, sample.values)
         cut = publish(tally, self.rng)
         class_ = assign_rows_to_classes(cut, entry, self.rng)
-        return OurTable(one.quasi, one.sensitive, one.keys, one.values, class_, cut.cells)
+        return OurTable(
+            sample.quasi, sample.sensitive, sample.keys, sample.values, class_, cut.cells
+        )
 
     def trials(
         self,
@@ -298,7 +301,7 @@ class SamplePair:
                 else fit_local_distribution(ours, cut_coarse_partitions(ours))
             )
             asked = OverlapScenario(
-                self.shared / ours.people, self.other.rows, confidence=confidence
+                self.shared / ours.people, self.second.rows, confidence=confidence
             )
             runs = simulate(
                 ours,
@@ -313,16 +316,16 @@ class SamplePair:
             for l in ls:
                 at, exposed = replace(asked, l=l), find_exposed_classes(ours, [theirs], l)
                 papers = (estimate_by_paper(ours, at, reading) for reading in READINGS)
-                said = [runs.at(l), estimate_by_closed_form(ours, known, at), *papers]
-                risks = {one.name: one.risk for one in said}
+                estimates = [runs.at(l), estimate_by_closed_form(ours, known, at), *papers]
+                risks = {estimate.name: estimate.risk for estimate in estimates}
                 share = float(exposed.mean())
-                told = said[0].interval
-                trial = Trial(self.seed, self.shared, k, l, ours.classes, share, risks, told)
-                yield TrialOutcome(trial, exposed, said)
+                interval = estimates[0].interval
+                trial = Trial(self.seed, self.shared, k, l, ours.classes, share, risks, interval)
+                yield TrialOutcome(trial, exposed, estimates)
 
     def theirs(self, publish: OtherPublisher) -> OtherRelease:
         """The second table, published."""
-        other, both = self.other, np.arange(self.shared)
+        other, both = self.second, np.arange(self.shared)
         tally, entry = tally_codes(other.quasi, other.sensitive, other.keys, other.values)
         cut, words = publish(tally, self.rng), other.sensitive.words
-        return build_other_release(cut, entry, other.values, words, both, self.one.rows, self.rng)
+        return build_other_release(cut, entry, other.values, words, both, self.first.rows, self.rng)

@@ -86,19 +86,19 @@ class Admission:
     @property
     def findings(self) -> tuple[Finding, ...]:
         """What the attacks found."""
-        return tuple(one.finding for one in self.weighed)
+        return tuple(judged.finding for judged in self.weighed)
 
     @property
     def reasons(self) -> tuple[str, ...]:
         """Why it should not be published; empty where nothing speaks against it."""
-        found = [_exposing(one) for one in self.weighed if one.exceeds]
-        found += [
+        against = [_exposing(judged) for judged in self.weighed if judged.exceeds]
+        against += [
             f"It cannot be judged together with entry {number}: {why}" if number else why
             for number, why in self.unjudged
         ]
         if self.spend.exceeded:
-            found.append(self.spend.reason)
-        return tuple(found)
+            against.append(self.spend.reason)
+        return tuple(against)
 
     @property
     def admitted(self) -> bool:
@@ -135,8 +135,8 @@ class Admission:
             "overridden": self.overridden,
             "accepted_risk": self.accepted_risk,
             "reasons": list(self.reasons),
-            "judged_with": [one._asdict() for one in self.judged_with],
-            "findings": [to_json_value(_full(one)) for one in self.weighed],
+            "judged_with": [earlier._asdict() for earlier in self.judged_with],
+            "findings": [to_json_value(_full(judged)) for judged in self.weighed],
             "defences": list(self.defences),
             "lacking": list(self.lacking),
             "skipped": [
@@ -156,27 +156,27 @@ class Admission:
         return "\n".join(_lines(self))
 
 
-def _full(one: JudgedFinding) -> dict[str, Any]:
-    return {**one.finding.to_json(), **_against(one)}
+def _full(judged: JudgedFinding) -> dict[str, Any]:
+    return {**judged.finding.to_json(), **_against(judged)}
 
 
-def _against(one: JudgedFinding) -> dict[str, Any]:
+def _against(judged: JudgedFinding) -> dict[str, Any]:
     return {
-        "entries": list(one.entries),
-        "on": one.on,
-        "joined_by": list(one.joined_by),
-        "beyond": one.beyond,
-        "limit": one.limit,
-        "exceeds": one.exceeds,
-        "answered_by": one.defence,
+        "entries": list(judged.entries),
+        "on": judged.on,
+        "joined_by": list(judged.joined_by),
+        "beyond": judged.beyond,
+        "limit": judged.limit,
+        "exceeds": judged.exceeds,
+        "answered_by": judged.defence,
     }
 
 
-def summarise_for_entry(one: JudgedFinding) -> dict[str, Any]:
+def summarise_for_entry(judged: JudgedFinding) -> dict[str, Any]:
     """A finding as the ledger records it in the open: counts alone."""
-    found = one.finding
-    counts = {"attack": found.attack, "people": found.people, "exposed": found.exposed}
-    return {**counts, **_against(one)}
+    finding = judged.finding
+    counts = {"attack": finding.attack, "people": finding.people, "exposed": finding.exposed}
+    return {**counts, **_against(judged)}
 
 
 def _entries(numbers: Sequence[int]) -> str:
@@ -184,54 +184,58 @@ def _entries(numbers: Sequence[int]) -> str:
     return f"entries {first} and {numbers[-1]}" if first else f"entry {numbers[-1]}"
 
 
-def _exposing(one: JudgedFinding) -> str:
-    people, allowed = one.finding.people, format_reached(100 * one.limit)
+def _exposing(judged: JudgedFinding) -> str:
+    people, allowed = judged.finding.people, format_reached(100 * judged.limit)
     return (
-        f"{one.finding.attack} together with {_entries(one.entries)} exposes {one.beyond:,} of "
-        f"{people:,} people whom no release exposes alone (limit {allowed} %): {_cause(one)}."
+        f"{judged.finding.attack} together with {_entries(judged.entries)} exposes "
+        f"{judged.beyond:,} of {people:,} people whom no release exposes alone (limit "
+        f"{allowed} %): {_cause(judged)}."
     )
 
 
-def _cause(one: JudgedFinding) -> str:
+def _cause(judged: JudgedFinding) -> str:
     """By what people are exposed: the column whose values are learnt, or those that join rows."""
-    if one.on:
-        joined = f", where rows are joined by {_columns(one.joined_by)}" if one.joined_by else ""
-        return f"too few values of column {one.on!r} are left to them{joined}"
-    if one.finding.attack == "order":
+    if judged.on:
+        joined = (
+            f", where rows are joined by {_columns(judged.joined_by)}" if judged.joined_by else ""
+        )
+        return f"too few values of column {judged.on!r} are left to them{joined}"
+    if judged.finding.attack == "order":
         return "the rows of both stand in the same order"
-    return f"rows of both can be joined by {_columns(one.joined_by)}"
+    return f"rows of both can be joined by {_columns(judged.joined_by)}"
 
 
 def _columns(names: Sequence[str]) -> str:
     return f"column{'s' * (len(names) > 1)} {', '.join(map(repr, names))}"
 
 
-def _lines(told: Admission) -> list[str]:
-    lines = [f"{told.name}: {_outcome(told)}"]
-    for one in told.judged_with:
-        how = f" ({one.how})" if one.how else ""
-        lines.append(f"  with entry {one.entry}, {one.name}: {one.relation}{how}")
-    for one_ in told.weighed:
-        mark = "EXPOSES" if one_.exceeds else "answered" if one_.defence else "within the limit"
-        lines.append(
-            f"  {one_.finding.attack}, {_entries(one_.entries)}: {mark}: {one_.finding.sentence}"
-        )
-        if one_.exceeds and one_.finding.example:
-            lines.append(f"    {one_.finding.example}")
-    if any(one.exceeds for one in told.weighed):
+def _lines(admission: Admission) -> list[str]:
+    lines = [f"{admission.name}: {_outcome(admission)}"]
+    for earlier in admission.judged_with:
+        how = f" ({earlier.how})" if earlier.how else ""
+        lines.append(f"  with entry {earlier.entry}, {earlier.name}: {earlier.relation}{how}")
+    for judged in admission.weighed:
+        mark = "EXPOSES" if judged.exceeds else "answered" if judged.defence else "within the limit"
+        finding = judged.finding
+        lines.append(f"  {finding.attack}, {_entries(judged.entries)}: {mark}: {finding.sentence}")
+        if judged.exceeds and finding.example:
+            lines.append(f"    {finding.example}")
+    if any(each.exceeds for each in admission.weighed):
         lines.append("  (In examples the last release is this one; before it come the entries.)")
-    lines += [f"  defence: {one}" for one in told.defences]
-    lines += [f"  no defence: {one}" for one in told.lacking if told.reasons]
-    lines += _not_run(told.skipped)
-    lines += [f"  unjudged{f' with entry {n}' if n else ''}: {why}" for n, why in told.unjudged]
-    lines += [f"  note: {one}" for one in told.notes]
-    if told.spend.spends or told.spend.budget is not None:
-        left = told.spend.left
-        lines.append(f"  budget: {told.spend}" + (f"; {left}" if left else ""))
-    if told.accepted_risk:
-        lines.append(f"  risk accepted: {told.accepted_risk}")
-    if told.entry is not None and told.head is not None:
-        lines.append(f"Entry {told.entry.number}, head of the ledger {told.head}")
+    lines += [f"  defence: {defence}" for defence in admission.defences]
+    lines += [f"  no defence: {reason}" for reason in admission.lacking if admission.reasons]
+    lines += _not_run(admission.skipped)
+    lines += [
+        f"  unjudged{f' with entry {n}' if n else ''}: {why}" for n, why in admission.unjudged
+    ]
+    lines += [f"  note: {note}" for note in admission.notes]
+    if admission.spend.spends or admission.spend.budget is not None:
+        left = admission.spend.left
+        lines.append(f"  budget: {admission.spend}" + (f"; {left}" if left else ""))
+    if admission.accepted_risk:
+        lines.append(f"  risk accepted: {admission.accepted_risk}")
+    if admission.entry is not None and admission.head is not None:
+        lines.append(f"Entry {admission.entry.number}, head of the ledger {admission.head}")
     return lines
 
 
@@ -240,18 +244,18 @@ def _not_run(skipped: Sequence[SkippedAttack]) -> list[str]:
     alike: dict[tuple[int, str], list[str]] = {}
     for entry, attack, why in skipped:
         alike.setdefault((entry, why), []).append(attack)
-    told: dict[tuple[str, str], list[int]] = {}
+    entries_of: dict[tuple[str, str], list[int]] = {}
     for (entry, why), names in alike.items():
-        told.setdefault((", ".join(names), why), []).append(entry)
-    return [f"  not run: {names}, {_entries(n)}: {why}" for (names, why), n in told.items()]
+        entries_of.setdefault((", ".join(names), why), []).append(entry)
+    return [f"  not run: {names}, {_entries(n)}: {why}" for (names, why), n in entries_of.items()]
 
 
-def _outcome(told: Admission) -> str:
-    if told.already:
-        return "recorded already" + ("" if told.admitted else ", and REFUSED now")
-    if told.overridden:
+def _outcome(admission: Admission) -> str:
+    if admission.already:
+        return "recorded already" + ("" if admission.admitted else ", and REFUSED now")
+    if admission.overridden:
         return "admitted, with its risk accepted"
-    return "admitted" if told.admitted else "REFUSED"
+    return "admitted" if admission.admitted else "REFUSED"
 
 
 class Refused(ExposedError):
@@ -271,7 +275,7 @@ class Refused(ExposedError):
 
 def _hint(admission: Admission) -> str:
     """What would let it pass, what is done already left out; and how to record it all the same."""
-    ways = " Besides: ".join(f"{one.rstrip('.')}." for one in admission.ways[:REASONS_SHOWN])
+    ways = " Besides: ".join(f"{way.rstrip('.')}." for way in admission.ways[:REASONS_SHOWN])
     if admission.already:  # its risk can no longer be accepted
         recalled = "It is recorded already: shoal ledger withdraw says that it is recalled."
         return f"{ways} {recalled}".strip()

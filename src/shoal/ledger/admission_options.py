@@ -40,7 +40,7 @@ class AdmissionOptions:
         number = isinstance(self.limit, int | float) and not isinstance(self.limit, bool)
         if not number or not 0 <= self.limit <= 1:
             raise UsageError("The limit is a share between 0 and 1.", "write for example 0.01.")
-        if wrong := [one for one in self._relations() if one not in RELATIONS]:
+        if wrong := [relation for relation in self._relations() if relation not in RELATIONS]:
             raise UsageError(
                 f"There is no relation {wrong[0]!r}.", f"one of: {', '.join(RELATIONS)}."
             )

@@ -78,12 +78,12 @@ class ProtectionUnit:
     @cached_property
     def totals(self) -> dict[str, Spend | None]:
         """What all spend by each theorem; None where one has no total."""
-        found = {
+        has_total = {
             name: not explain_missing_total(name, self.spends, self._delta) for name in COMPOSITIONS
         }
         return {
             name: compose_spends(name, self.spends, self._delta) if there else None
-            for name, there in found.items()
+            for name, there in has_total.items()
         }
 
     @property
@@ -105,28 +105,28 @@ class ProtectionUnit:
             return False
         return self.total is None or not self.total.within(self.budget)
 
-    def counted(self, spends: Sequence[Spend]) -> Spend:
+    def add_up(self, spends: Sequence[Spend]) -> Spend:
         """What the theorem in force counts some releases as, to which others are added."""
         return compose_by_theorem(self.composition, spends, self._delta)
 
     def to_json(self) -> dict[str, Any]:
         """Exact texts for JSON: the total in force, by each theorem, and what is left."""
-        told = {name: spend_to_json(one) for name, one in self.totals.items()}
+        totals = {name: spend_to_json(spend) for name, spend in self.totals.items()}
         words = None if self.total is None else str(self.total)
         return {
             "unit": self.name,
-            **(told[self.composition] or dict.fromkeys(("epsilon", "delta"))),
+            **(totals[self.composition] or dict.fromkeys(("epsilon", "delta"))),
             "in_words": {"total": words, "budget": self.budget and str(self.budget)},
-            "totals": told,
+            "totals": totals,
             "remaining": spend_to_json(self.remaining),
             "exceeded": self.exceeded,
             "why": self.why,
         }
 
     def __str__(self) -> str:
-        return self.told()
+        return self.describe()
 
-    def told(self, planned: bool = False) -> str:
+    def describe(self, planned: bool = False) -> str:
         """In words; ``planned``: one of the releases is not recorded, and has spent nothing yet."""
         by = "" if self.composition == BASIC else f" by {self.composition} composition"
         of = f" of {self.budget}" if self.budget is not None else "; no budget is set"
@@ -148,14 +148,15 @@ def split_into_units(
     >>> [str(one) for one in split_into_units([Spend(1), Spend(1)], {1}, Spend(3), "basic")]
     ['ε 1 spent of ε 3', 'ε 3 spent of ε 3']
     """
-    whole = tuple(one for i, one in enumerate(spends) if i not in narrow)
-    found = [ProtectionUnit(PERSON, whole, budget, composition)] if whole or not narrow else []
+    whole = tuple(spend for i, spend in enumerate(spends) if i not in narrow)
+    protected = [ProtectionUnit(PERSON, whole, budget, composition)] if whole or not narrow else []
     if narrow:
         every = tuple(
-            one if i in narrow else convert_to_replacement(one) for i, one in enumerate(spends)
+            spend if i in narrow else convert_to_replacement(spend)
+            for i, spend in enumerate(spends)
         )
-        found.append(ProtectionUnit(VALUES, every, budget, composition))
-    return tuple(found)
+        protected.append(ProtectionUnit(VALUES, every, budget, composition))
+    return tuple(protected)
 
 
 # The differential-privacy budget of a ledger: what releases about the same people spend together.
@@ -211,7 +212,7 @@ class Account:
     @property
     def exceeded(self) -> bool:
         """Whether this release spends something, and with it all spend more than they may."""
-        return bool(self.own) and any(one.exceeded for one in self.units)
+        return bool(self.own) and any(unit.exceeded for unit in self.units)
 
     @property
     def reason(self) -> str:
@@ -219,17 +220,17 @@ class Account:
         if not self.exceeded:
             return ""
         how = "cannot be kept" if self.total is None else "is exceeded"
-        over = [one.name for one in self.units if one.exceeded]
+        over = [unit.name for unit in self.units if unit.exceeded]
         of = f" for {' and for '.join(over)}" if self.narrow else ""
         why = f" {_TWICE}" if over == [VALUES] and len(self.units) > 1 else ""
-        return f"The budget {how}{of}: {self}.{self.alone}{why}"
+        return f"The budget {how}{of}: {self}.{self.pure_epsilon_note}{why}"
 
     @property
-    def alone(self) -> str:
+    def pure_epsilon_note(self) -> str:
         """What a pure ε counts as beside others, by the theorem in force; empty if no more."""
         if self.budget is None or self.total is None or self.own.delta or len(self.spends) == 1:
             return ""
-        counted = self.tightest.counted((self.own,))
+        counted = self.tightest.add_up((self.own,))
         if counted.epsilon <= self.own.epsilon:
             return ""
         pure, most, delta = map(format_budget, (self.own.epsilon, counted.epsilon, counted.delta))
@@ -244,7 +245,7 @@ class Account:
         """
         if self.budget is None or self.composition == BASIC or self.spends != (self.own,):
             return False
-        return not self.exceeded and not self.tightest.counted(self.spends).within(self.budget)
+        return not self.exceeded and not self.tightest.add_up(self.spends).within(self.budget)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -252,7 +253,7 @@ class Account:
         if self.last:
             return (
                 f"It uses the budget up: by {self.composition} composition it counts as "
-                f"{self.tightest.counted(self.spends)} beside others, so that no other release "
+                f"{self.tightest.add_up(self.spends)} beside others, so that no other release "
                 "that spends anything can be admitted after it.",
             )
         if len(self.units) == 1:
@@ -284,13 +285,13 @@ class Account:
             "budget": spend_to_json(self.budget),
             "composition": self.composition,
             "exceeded": self.exceeded,
-            "units": [one.to_json() for one in self.units],
+            "units": [unit.to_json() for unit in self.units],
         }
 
     def __str__(self) -> str:
         if not self.narrow:
-            return self.tightest.told(self.planned)
-        return "; ".join(f"{one.name}: {one.told(self.planned)}" for one in self.units)
+            return self.tightest.describe(self.planned)
+        return "; ".join(f"{unit.name}: {unit.describe(self.planned)}" for unit in self.units)
 
 
 def read_stated_spend(manifest: Mapping[str, Any] | None) -> Spend:
@@ -311,7 +312,7 @@ def compute_account(
 
     ``table`` is the release's, which may have been recorded before, in an entry that was lost.
     """
-    recorded = [one.body for one in select_released(entries)]
+    recorded = [entry.body for entry in select_released(entries)]
     spending = [
         body
         for body in (*recorded, *_lost(entries, [*recorded, {"table": table, "about": about}]))
@@ -319,7 +320,7 @@ def compute_account(
     ]
     spends = [*(read_recorded_spend(body) for body in spending), *([own] if own else [])]
     forms = [*(body.get("form") for body in spending), *([form] if own else [])]
-    narrow = frozenset(i for i, one in enumerate(forms) if one == RANDOMISED)
+    narrow = frozenset(i for i, form_ in enumerate(forms) if form_ == RANDOMISED)
     return Account(own, tuple(spends), *read_budget(entries), narrow, planned=bool(own))
 
 
@@ -329,8 +330,8 @@ def _lost(
     """What entries that the ledger lost spent, but for releases that are recorded again."""
     again = {(body.get("table"), body.get("about")) for body in recorded}
     restored = [entry.body["spends"] for entry in entries if entry.kind == RESTORED]
-    lost = {(one["entry"], one["table"]): one for spends in restored for one in spends}
-    return [one for one in lost.values() if (one["table"], one.get("about")) not in again]
+    lost = {(spend["entry"], spend["table"]): spend for spends in restored for spend in spends}
+    return [spend for spend in lost.values() if (spend["table"], spend.get("about")) not in again]
 
 
 def read_recorded_spend(body: Mapping[str, Any]) -> Spend:
@@ -351,9 +352,9 @@ def check_spend_composes(spend: Spend, entries: Sequence[Entry]) -> None:
 
 def read_budget(entries: Sequence[Entry]) -> tuple[Spend | None, str]:
     """What the founding entry allows to spend (None: no limit), and by which theorem."""
-    body = next((one.body for one in entries if one.kind == "founding"), {})
-    told = body.get("budget")
-    limit = None if told is None else Spend.from_json(told)
+    body = next((entry.body for entry in entries if entry.kind == "founding"), {})
+    stated = body.get("budget")
+    limit = None if stated is None else Spend.from_json(stated)
     return limit, str(body.get("composition", BASIC))
 
 
@@ -361,8 +362,8 @@ def build_founding_budget(
     epsilon: Number | None, delta: Number | None, composition: str
 ) -> dict[str, Any]:
     """What the founding entry says of the budget, checked."""
-    given = epsilon is not None or delta is not None
-    limit = parse_spend(epsilon, 0 if delta is None else delta) if given else None
+    has_budget = epsilon is not None or delta is not None
+    limit = parse_spend(epsilon, 0 if delta is None else delta) if has_budget else None
     if limit is not None and limit.delta >= LARGEST_DELTA:
         raise UsageError(
             "A budget with a delta of 0.1 or more promises too little: it may fail for one in ten.",

@@ -47,12 +47,12 @@ SPEND_FACTS = ("spend", "privacy", "answers")
 class Candidate:
     """A release that is to be judged or recorded: as it was read, and the hashes of its files."""
 
-    seen: PublishedTable
+    published: PublishedTable
     table: str
     values: str = ""
     """Of its second table, where it has two."""
     manifest: str = ""
-    said: Mapping[str, Any] = field(default_factory=dict)
+    entry_body: Mapping[str, Any] = field(default_factory=dict)
     """What its entry says, or is to say, of its spend and form, where that is known."""
     folder: Path | None = None
     """Where it was read from; None: a table in memory, or one out of the ledger."""
@@ -64,43 +64,47 @@ class Candidate:
     @cached_property
     def packed(self) -> bytes:
         """What is sealed of it."""
-        return pack_release(self.seen, "" if self.place is None else str(self.place), self.sketch)
+        return pack_release(
+            self.published, "" if self.place is None else str(self.place), self.sketch
+        )
 
     @cached_property
     def spend(self) -> Spend:
         """What it spends: by its entry, else as it says itself."""
         return (
-            read_recorded_spend(self.said) if self.said else read_stated_spend(self.seen.manifest)
+            read_recorded_spend(self.entry_body)
+            if self.entry_body
+            else read_stated_spend(self.published.manifest)
         )
 
     @property
     def form(self) -> str:
         """What form it has: by its entry, else as it says itself."""
-        return str(self.said.get("form") or read_form(self.seen))
+        return str(self.entry_body.get("form") or read_form(self.published))
 
-    def called(self, name: str | None) -> Candidate:
+    def with_name(self, name: str | None) -> Candidate:
         """The same under another name, where one is given."""
-        return self if name is None else replace(self, seen=replace(self.seen, name=name))
+        return self if name is None else replace(self, published=replace(self.published, name=name))
 
-    def placed(self, place: Path | None) -> Candidate:
+    def with_place(self, place: Path | None) -> Candidate:
         """The same, to be moved to a place, where one is given."""
         return self if place is None else replace(self, place=place.absolute())
 
     def facts(self) -> dict[str, Any]:
         """What is said of it in the open."""
-        told = self.seen.manifest or {}
-        classes = {} if has_no_individual_rows(self.seen) else {"classes": self._classes}
-        columns = {column.name: column.role for column in self.seen.schema.columns}
-        repeated = {name: told[name] for name in MANIFEST_FACTS if told.get(name)}
+        manifest = self.published.manifest or {}
+        classes = {} if has_no_individual_rows(self.published) else {"classes": self._classes}
+        columns = {column.name: column.role for column in self.published.schema.columns}
+        repeated = {name: manifest[name] for name in MANIFEST_FACTS if manifest.get(name)}
         second = {"values_table": self.values} if self.values else {}
         spend = {"spend": self.spend.to_json()} if self.spend else {}
         return {
-            "name": self.seen.name,
+            "name": self.published.name,
             "table": self.table,
             **second,
             "manifest": self.manifest,
             **repeated,
-            "rows": self.seen.rows,
+            "rows": self.published.rows,
             **classes,
             "columns": columns,
             **spend,
@@ -109,8 +113,8 @@ class Candidate:
 
     @property
     def _classes(self) -> int:
-        told = (self.seen.manifest or {}).get("classes")
-        return int(told or len(self.seen.classes(self.seen.quasi)[1]))
+        stated = (self.published.manifest or {}).get("classes")
+        return int(stated or len(self.published.classes(self.published.quasi)[1]))
 
 
 def read_candidate(
@@ -124,25 +128,28 @@ def read_candidate(
     release = find_release(source)
     if release is None:
         _check_alone(source)
-        (seen,) = read_published_tables([source], schema, progress)
+        (published,) = read_published_tables([source], schema, progress)
         if own:
-            _check_named(source, seen.roles)
+            _check_named(source, published.roles)
         file = Path(source) if isinstance(source, str | Path) else None
         lies = file.absolute() if file and file.is_file() else None
         return Candidate(
-            seen, hash_file(lies) if lies else hash_table_content(seen), folder=lies, place=lies
+            published,
+            hash_file(lies) if lies else hash_table_content(published),
+            folder=lies,
+            place=lies,
         )
     table, manifest = release
     files = _hashes(table, manifest)
     companion = _checked_companion(source, table) if own else None
     check_noise_spend(source, manifest)
     if manifest.get("form") in NO_INDIVIDUAL_ROWS:
-        seen = read_noise_table(table, manifest)
+        published = read_noise_table(table, manifest)
     else:
-        (seen,) = read_published_tables([source], schema, progress)
+        (published,) = read_published_tables([source], schema, progress)
     lies = table.absolute().parent
     return Candidate(
-        seen,
+        published,
         files["sha256"],
         files.get("values_sha256", ""),
         hash_manifest(lies),
@@ -196,31 +203,33 @@ def _check_named(source: Any, roles: Schema) -> None:
 def _checked_companion(source: Any, table: Path) -> Companion:
     """A release of ours has its companion, which alone says how labels were made and whose rows."""
     try:
-        found = read_companion(source, table)
+        companion = read_companion(source, table)
     except InputError as error:
         hint = f"{error.hint} A release that somebody else made: shoal ledger add-foreign."
         raise InputError(error.fact, hint) from None
-    return found
+    return companion
 
 
 def build_release_body(
-    told: Candidate, admission: Admission, to: str, terms: AdmissionOptions
+    candidate: Candidate, admission: Admission, to: str, terms: AdmissionOptions
 ) -> dict[str, Any]:
     """The open part of the entry of a release that was judged."""
     judged = [
-        {"entry": one.entry, "relation": one.relation, "how": one.how}
-        for one in admission.judged_with
+        {"entry": earlier.entry, "relation": earlier.relation, "how": earlier.how}
+        for earlier in admission.judged_with
     ]
     return {
         "kind": RELEASE,
         "to": to,
         "about": admission.about,
-        **told.facts(),
+        **candidate.facts(),
         "judged_with": judged,
-        "findings": [summarise_for_entry(one) for one in admission.weighed],
+        "findings": [summarise_for_entry(judged_finding) for judged_finding in admission.weighed],
         "unjudged": [number for number, _ in admission.unjudged],
         "defences": list(admission.defences),
-        "columns_judged": sorted({one.on for one in admission.weighed if one.on}),
+        "columns_judged": sorted(
+            {judged_finding.on for judged_finding in admission.weighed if judged_finding.on}
+        ),
         "people_given": terms.people is not None,
         **({} if admission.people_found is None else {"people_found": admission.people_found}),
         "l": terms.l,
@@ -230,47 +239,47 @@ def build_release_body(
     }
 
 
-def build_foreign_body(told: Candidate, made_by: str, about: str, to: str) -> dict[str, Any]:
+def build_foreign_body(candidate: Candidate, made_by: str, about: str, to: str) -> dict[str, Any]:
     """The open part of the entry of a release that somebody else made."""
-    return {"kind": FOREIGN, "made_by": made_by, "to": to, "about": about, **told.facts()}
+    return {"kind": FOREIGN, "made_by": made_by, "to": to, "about": about, **candidate.facts()}
 
 
 def apply_stated_spend(
-    told: Candidate, epsilon: Number | None, delta: Number | None, rho: Number | None
+    candidate: Candidate, epsilon: Number | None, delta: Number | None, rho: Number | None
 ) -> Candidate:
     """A release with what its maker says that it spends; never less than its manifest states."""
     if epsilon is None and delta is None and rho is None:
-        return told
-    own = told.spend
-    if rho is not None and told.form in NOISY:
+        return candidate
+    own = candidate.spend
+    if rho is not None and candidate.form in NOISY:
         raise UsageError(
             "A ρ is given for a release whose noise says itself what it spends.",
             "leave --rho out, and what the manifest states is taken.",
         )
-    given = Spend(
+    stated = Spend(
         own.epsilon if epsilon is None else epsilon, own.delta if delta is None else delta, rho
     )
-    if rho is not None and not (given.epsilon and given.delta):
+    if rho is not None and not (stated.epsilon and stated.delta):
         raise UsageError(
             "A ρ stands beside an epsilon and a delta; without a delta it is ε²/2.",
             "add --epsilon and --delta, or leave --rho out.",
         )
-    if rho is None and Spend(given.epsilon, given.delta, own.rho) == own:
-        given = own
-    if not own.within(given) or (given.rho is not None and given.rho < (own.rho or 0)):
+    if rho is None and Spend(stated.epsilon, stated.delta, own.rho) == own:
+        stated = own
+    if not own.within(stated) or (stated.rho is not None and stated.rho < (own.rho or 0)):
         raise UsageError(
             f"It is said to spend less than its manifest states: {own}.",
             "leave --epsilon, --delta and --rho out, and the manifest's are taken.",
         )
-    return replace(told, said={"spend": given.to_json()} if given else {})
+    return replace(candidate, entry_body={"spend": stated.to_json()} if stated else {})
 
 
-def check_recorded_spend(told: Candidate, entry: Entry) -> None:
+def check_recorded_spend(candidate: Candidate, entry: Entry) -> None:
     """Refuse a release that states another spend than its entry, by which it is counted."""
-    if told.spend and told.spend != (counted := read_recorded_spend(entry.body)):
+    if candidate.spend and candidate.spend != (counted := read_recorded_spend(entry.body)):
         raise InputError(
             f"It is recorded already as entry {entry.number}, which counts "
-            f"{f'{counted}' if counted else 'nothing'} for it, and not {told.spend}.",
+            f"{f'{counted}' if counted else 'nothing'} for it, and not {candidate.spend}.",
             "whoever recorded it should say why; what it spends beyond that is in no account.",
         )
 
@@ -290,21 +299,21 @@ def hash_release_table(source: Any) -> str:
     return hash_file(file)
 
 
-def make_column_sensitive(seen: PublishedTable, on: str) -> PublishedTable:
+def make_column_sensitive(published: PublishedTable, on: str) -> PublishedTable:
     """The release with a column that it keeps as one to be learnt."""
-    if on not in seen.plain:
+    if on not in published.plain:
         raise UsageError(f"The release has no column {on!r} to learn.", "name another.")
-    columns = [replace(c, role="sensitive") if c.name == on else c for c in seen.roles.columns]
-    return replace(seen, roles=Schema(tuple(columns)))
+    columns = [replace(c, role="sensitive") if c.name == on else c for c in published.roles.columns]
+    return replace(published, roles=Schema(tuple(columns)))
 
 
-def lend_hierarchies(seen: PublishedTable, schema: Schema) -> PublishedTable:
+def lend_hierarchies(published: PublishedTable, schema: Schema) -> PublishedTable:
     """The release with hierarchies and kinds from a schema where it has none."""
-    given = {column.name: column for column in schema.columns}
+    lenders = {column.name: column for column in schema.columns}
     columns = tuple(
-        replace(c, kind=c.kind or given[c.name].kind, hierarchy=given[c.name].hierarchy)
-        if c.name in given and c.hierarchy is None
+        replace(c, kind=c.kind or lenders[c.name].kind, hierarchy=lenders[c.name].hierarchy)
+        if c.name in lenders and c.hierarchy is None
         else c
-        for c in seen.roles.columns
+        for c in published.roles.columns
     )
-    return replace(seen, roles=Schema(columns))
+    return replace(published, roles=Schema(columns))

@@ -81,10 +81,10 @@ def judge_combinations(
     return _joined([_to_people(pasts, new, terms), *_at_worst(pasts, new, terms, pairs)])
 
 
-def _joined(found: Sequence[CombinedFindings]) -> CombinedFindings:
+def _joined(several: Sequence[CombinedFindings]) -> CombinedFindings:
     return CombinedFindings(
-        tuple(one for each in found for one in each.weighed),
-        tuple(one for each in found for one in each.unjudged),
+        tuple(judged for each in several for judged in each.weighed),
+        tuple(reason for each in several for reason in each.unjudged),
     )
 
 
@@ -101,25 +101,28 @@ def _at_worst(
     """
     supposed: dict[str, list[RecordedRelease]] = {}
     for past, pair in zip(pasts, pairs, strict=True):
-        for one in pair.weighed:
-            if one.finding.attack == WORST_PAIR:
-                supposed.setdefault(one.on, []).append(past)
+        for judged in pair.weighed:
+            if judged.finding.attack == WORST_PAIR:
+                supposed.setdefault(judged.on, []).append(past)
     several = {name: some for name, some in supposed.items() if len(some) > 1}
-    found = []
+    combined = []
     for i, (name, some) in enumerate(several.items()):
         terms.progress("judging with several releases", i, len(several))
-        found.append(_worst(some, new, terms, name))
-    return found
+        combined.append(_worst(some, new, terms, name))
+    return combined
 
 
 def _worst(
     pasts: Sequence[RecordedRelease], new: PublishedTable, terms: AdmissionOptions, name: str
 ) -> CombinedFindings:
-    entries = tuple(one.number for one in pasts)
+    entries = tuple(past.number for past in pasts)
     asked = AttackRequest(on=name, options={"l": terms.l})
     try:
         known = build_scene(
-            (*(drop_answered_columns(one.seen) for one in pasts), drop_answered_columns(new)),
+            (
+                *(drop_answered_columns(past.published) for past in pasts),
+                drop_answered_columns(new),
+            ),
             replace(terms, people=None),
         )
         finding = run_attack(WORST_PAIR, known, range(len(known.releases)), asked)
@@ -127,20 +130,24 @@ def _worst(
         return CombinedFindings(
             unjudged=((entries[-1], f"Column {name!r}, several at once: {describe_error(error)}"),)
         )
-    one = judge_finding(finding, entries, terms, name)
-    if one.exceeds:
-        return CombinedFindings((one,))
-    if names := _kept_by_three(known.releases, name):
-        return CombinedFindings((one,), ((entries[-1], f"Column {name!r}: {_not_joined(names)}"),))
+    judged = judge_finding(finding, entries, terms, name)
+    if judged.exceeds:
+        return CombinedFindings((judged,))
+    if names := _find_columns_kept_by_three(known.releases, name):
+        return CombinedFindings(
+            (judged,), ((entries[-1], f"Column {name!r}: {_not_joined(names)}"),)
+        )
     if not finding.details["limits"]:
-        return CombinedFindings((one,))
-    return CombinedFindings((one,), ((entries[-1], f"Column {name!r}: {_cut_short(len(pasts))}"),))
+        return CombinedFindings((judged,))
+    return CombinedFindings(
+        (judged,), ((entries[-1], f"Column {name!r}: {_cut_short(len(pasts))}"),)
+    )
 
 
-def _kept_by_three(releases: Sequence[PublishedTable], name: str) -> tuple[str, ...]:
+def _find_columns_kept_by_three(releases: Sequence[PublishedTable], name: str) -> tuple[str, ...]:
     """The columns by which rows of the new release can be joined with two earlier ones."""
     *earlier, new = releases
-    shared = [find_shared_kept_columns((one, new), name) for one in earlier]
+    shared = [find_shared_kept_columns((release, new), name) for release in earlier]
     times = Counter(column for columns in shared for column in columns)
     return tuple(column for column, number in times.items() if number > 1)
 
@@ -163,27 +170,31 @@ def _to_people(
     pasts: Sequence[RecordedRelease], new: PublishedTable, terms: AdmissionOptions
 ) -> CombinedFindings:
     """Intersect what the releases leave to the people; that nobody is in all is no failure."""
-    pasts = [one for one in pasts if not has_no_individual_rows(one.seen)]
+    pasts = [past for past in pasts if not has_no_individual_rows(past.published)]
     if terms.people is None or len(pasts) < 2:
         return CombinedFindings()
     try:  # the values that noise answers for are left out: the budget is about those
         known = build_scene(
-            (*(drop_answered_columns(one.seen) for one in pasts), drop_answered_columns(new)), terms
+            (
+                *(drop_answered_columns(past.published) for past in pasts),
+                drop_answered_columns(new),
+            ),
+            terms,
         )
     except (InputError, UsageError) as error:
         return CombinedFindings(
             unjudged=((pasts[-1].number, f"All at once: {describe_error(error)}"),)
         )
-    held, found = _held(known), list[CombinedFindings]()
+    held, combined = _held(known), list[CombinedFindings]()
     for name, where in _columns(known, terms.on).items():
         most = _affordable(known, where)
         tries, complete = _by_size(where, most) if held is None else _of_people(held, where, most)
         for i, some in enumerate(tries):
             terms.progress("judging with several releases", i, len(tries))
-            found.append(_tried(known, pasts, some, name, terms))
+            combined.append(_tried(known, pasts, some, name, terms))
         if not complete:
-            found.append(_any_of_them(known, pasts, where, name, terms, held is not None))
-    return _joined(found)
+            combined.append(_any_of_them(known, pasts, where, name, terms, held is not None))
+    return _joined(combined)
 
 
 def _any_of_them(
@@ -201,7 +212,9 @@ def _any_of_them(
         fewest = find_fewest_candidates(
             view, terms.l, choose_location(known), everywhere=everywhere
         )
-        if names := _kept_by_three([known.releases[i] for i in (*where, len(pasts))], name):
+        if names := _find_columns_kept_by_three(
+            [known.releases[i] for i in (*where, len(pasts))], name
+        ):
             raise InputError(
                 f"Several of the releases publish {', '.join(names)} as it is, and they are too "
                 "many for their rows to be joined.",
@@ -236,10 +249,14 @@ def _columns(known: AttackContext, on: str | None) -> dict[str, list[int]]:
     """The columns to learn, each with the earlier releases that have it: at least two."""
     *earlier, new = known.releases
     names = dict.fromkeys(
-        name for one in earlier for name in find_learnable_columns((one, new), on)
+        name for release in earlier for name in find_learnable_columns((release, new), on)
     )
     places = {
-        name: [i for i, one in enumerate(earlier) if name in find_learnable_columns((one, new), on)]
+        name: [
+            i
+            for i, release in enumerate(earlier)
+            if name in find_learnable_columns((release, new), on)
+        ]
         for name in names
     }
     return {name: where for name, where in places.items() if len(where) > 1}
@@ -263,24 +280,26 @@ def _tried(
         return CombinedFindings(
             unjudged=((entries[-1], f"Several at once: {describe_error(error)}"),)
         )
-    one = judge_finding(finding, entries, terms, name)
+    judged = judge_finding(finding, entries, terms, name)
     try:
         which = (*some, len(pasts))
         by_rows = judge_joined_rows("intersection", known, which, entries, name, terms)
     except (InputError, UsageError) as error:
         why = f"Column {name!r}, several by kept columns: {describe_error(error)}"
-        return CombinedFindings((one,), ((entries[-1], why),))
-    return CombinedFindings((one if by_rows is None or by_rows.beyond <= one.beyond else by_rows,))
+        return CombinedFindings((judged,), ((entries[-1], why),))
+    return CombinedFindings(
+        (judged if by_rows is None or by_rows.beyond <= judged.beyond else by_rows,)
+    )
 
 
 def _held(known: AttackContext) -> NDArray[np.bool_] | None:
     """(earlier releases, people of the new one) who is where; None unless known of all."""
     crowd = known.targets
     rows = []
-    for one in known.releases if crowd is not None and crowd.persons is not None else ():
+    for release in known.releases if crowd is not None and crowd.persons is not None else ():
         assert crowd is not None
         assert crowd.persons is not None
-        if (own := find_rows_of_people(one, crowd.persons.values)) is None:
+        if (own := find_rows_of_people(release, crowd.persons.values)) is None:
             return None
         rows.append(own >= 0)
     return np.stack(rows[:-1])[:, rows[-1]] if rows else None

@@ -50,7 +50,7 @@ def check_rule_with_earlier(
     if new.buckets or new.centroids:
         return False, "What was released before cannot be counted in buckets or centroids."
     promised = str((new.manifest or {}).get("rule") or f"k-anonymity k={_smallest(new, new.quasi)}")
-    names = dict.fromkeys(name for one in earlier for name in one.listings)
+    names = dict.fromkeys(name for release in earlier for name in release.listings)
     after = pa.table(dict.fromkeys(names, pa.array([0.0])))  # their names alone are asked for
     try:
         rule = parse_rule(promised)
@@ -76,12 +76,12 @@ def _smallest(new: PublishedTable, names: Sequence[str]) -> int:
     return int(np.bincount(number, minlength=len(first)).min())
 
 
-def _as_table(seen: PublishedTable) -> pa.Table:
+def _as_table(published: PublishedTable) -> pa.Table:
     """The published table as it was read, to count it."""
     columns = {}
-    for name, one in seen.listings.items():
-        words = [value for value in one.values if value is not None]
-        codes = pa.array(one.codes, mask=one.codes >= len(words))
+    for name, listing in published.listings.items():
+        words = [value for value in listing.values if value is not None]
+        codes = pa.array(listing.codes, mask=listing.codes >= len(words))
         columns[name] = pa.array(words, None if words else pa.string()).take(codes)
     return pa.table(columns)
 
@@ -91,18 +91,18 @@ def check_cells_generalise(known: AttackContext) -> tuple[bool | None, str]:
 
     None where that is not known: no people are given, or not all, or nothing says whose rows are.
     """
-    if any(find_keyed_people(one) is None for one in known.releases):
+    if any(find_keyed_people(release) is None for release in known.releases):
         return None, ROWS_UNKNOWN
     crowd = known.targets
     if crowd is None:
         return None, f"to compare cells person by person, {GIVE_PEOPLE}"
     if crowd.persons is None:
         return None, "the people given lack the column that says who they are"
-    rows = [find_rows_of_people(one, crowd.persons.values) for one in known.releases]
+    rows = [find_rows_of_people(release, crowd.persons.values) for release in known.releases]
     if rows[0] is None or rows[1] is None:
         return None, ROWS_UNKNOWN
-    found = [int((of >= 0).sum()) for of in rows if of is not None]
-    if not any(n == one.rows for n, one in zip(found, known.releases, strict=True)):
+    people_in = [int((of >= 0).sum()) for of in rows if of is not None]
+    if not any(n == release.rows for n, release in zip(people_in, known.releases, strict=True)):
         return None, "the people given are not all that are in one of the releases"
     both = (rows[0] >= 0) & (rows[1] >= 0)
     if not both.any():
@@ -121,14 +121,14 @@ def check_cells_generalise(known: AttackContext) -> tuple[bool | None, str]:
 def _wider(known: AttackContext, view: View, before: Rows, now: Rows) -> NDArray[np.bool_]:
     """Of each person, whether the cell of the second release covers that of the first."""
     old, new = (
-        one.cells.take(one.class_[rows])
-        for one, rows in zip(view.releases, (before, now), strict=True)
+        release.cells.take(release.class_[rows])
+        for release, rows in zip(view.releases, (before, now), strict=True)
     )
     wide = np.ones(len(before), np.bool_)
     for j, axis in enumerate(view.axes):
         wide &= _covers(new, old, j)
         # Only * covers *: no list of values is all that the column may hold.
-        first, second = (_says_all(one, axis.name) for one in known.releases)
+        first, second = (_says_all(release, axis.name) for release in known.releases)
         wide &= ~first[before] | second[now]
     return wide
 

@@ -33,7 +33,7 @@ NO_BASE = (
 
 
 def judge_with_earlier(
-    told: Candidate,
+    candidate: Candidate,
     about: str,
     entries: Sequence[Entry],
     pasts: Sequence[RecordedRelease],
@@ -42,54 +42,63 @@ def judge_with_earlier(
 ) -> Admission:
     """Judge a release with earlier ones; ``pairs`` are judged already, and grow."""
     earlier = [
-        drop_answered_columns(one.seen) for one in pasts if not has_no_individual_rows(one.seen)
+        drop_answered_columns(past.published)
+        for past in pasts
+        if not has_no_individual_rows(past.published)
     ]
-    if not has_no_individual_rows(told.seen):  # nobody is looked for where no row is anybody's
+    if not has_no_individual_rows(
+        candidate.published
+    ):  # nobody is looked for where no row is anybody's
         terms = replace(
-            terms, people=read_targets((*earlier, drop_answered_columns(told.seen)), terms)
+            terms,
+            people=read_targets((*earlier, drop_answered_columns(candidate.published)), terms),
         )
-    based = trace_lineage(told.seen.manifest, entries)
+    based = trace_lineage(candidate.published.manifest, entries)
     for i, past in enumerate(pasts):
         terms.progress("judging with earlier releases", i, len(pasts))
         if past.number not in pairs:
-            pairs[past.number] = judge_pair(past, told.seen, past.number in based, terms)
-    found = [pairs[past.number] for past in pasts]
-    several = judge_combinations(pasts, told.seen, terms, found)
-    joined = any(one.relation != OVERLAP for one in found)
+            pairs[past.number] = judge_pair(past, candidate.published, past.number in based, terms)
+    judged = [pairs[past.number] for past in pasts]
+    several = judge_combinations(pasts, candidate.published, terms, judged)
+    joined = any(pair.relation != OVERLAP for pair in judged)
     holds, words = (
-        check_rule_with_earlier(drop_answered_columns(told.seen), earlier)
+        check_rule_with_earlier(drop_answered_columns(candidate.published), earlier)
         if joined
         else (False, "")
     )
-    lacking = [f"Entry {one.past.number}: {one.finer}." for one in found if one.finer]
-    spend = compute_account(told.spend, about, entries, told.form, told.table)
-    weighed = (*(w for one in found for w in _answered(one)), *several.weighed)
+    lacking = [f"Entry {pair.past.number}: {pair.finer}." for pair in judged if pair.finer]
+    spend = compute_account(candidate.spend, about, entries, candidate.form, candidate.table)
+    weighed = (*(w for pair in judged for w in _answered(pair)), *several.weighed)
     unjudged = (
-        *([(UNRECORDED, NO_BASE)] if has_unrecorded_base(told.seen.manifest, entries) else []),
-        *((one.past.number, one.unjudged) for one in found if _open(one, holds)),
+        *(
+            [(UNRECORDED, NO_BASE)]
+            if has_unrecorded_base(candidate.published.manifest, entries)
+            else []
+        ),
+        *((pair.past.number, pair.unjudged) for pair in judged if _open(pair, holds)),
         *several.unjudged,
     )
-    refusal = Refusal(told.seen, found, terms.people is not None, based, terms.l)
+    refusal = Refusal(candidate.published, judged, terms.people is not None, based, terms.l)
     return Admission(
-        name=told.seen.name,
-        table=told.table,
+        name=candidate.published.name,
+        table=candidate.table,
         about=about,
-        judged_with=tuple(_beside(one) for one in found),
+        judged_with=tuple(_describe_earlier(pair) for pair in judged),
         weighed=weighed,
-        defences=(*_based(found), *([words] if holds else [])),
+        defences=(*_based(judged), *([words] if holds else [])),
         lacking=(*lacking, *([words] if words and not holds else [])),
-        skipped=tuple(s for one in found for s in one.skipped),
+        skipped=tuple(s for pair in judged for s in pair.skipped),
         unjudged=unjudged,
         ways=refusal.ways(weighed, unjudged, spend),
-        covered=bool(found) and all(one.covered for one in found),
-        people_found=_people_found(found),
+        covered=bool(judged) and all(pair.covered for pair in judged),
+        people_found=_people_found(judged),
         notes=spend.notes,
         spend=spend,
     )
 
 
-def _based(found: Sequence[JudgedPair]) -> list[str]:
-    return [f"Entry {one.past.number}: {one.based}." for one in found if one.based]
+def _based(pairs: Sequence[JudgedPair]) -> list[str]:
+    return [f"Entry {pair.past.number}: {pair.based}." for pair in pairs if pair.based]
 
 
 def _open(pair: JudgedPair, counted: bool) -> bool:
@@ -106,19 +115,19 @@ def _open(pair: JudgedPair, counted: bool) -> bool:
 def _answered(pair: JudgedPair) -> list[JudgedFinding]:
     """What was found of a pair, answered where nobody's cell is finer than it was."""
     return [
-        replace(one, defence=pair.based)
-        if one.exceeds and one.finding.attack in ANSWERED_BY_BASE
-        else one
-        for one in pair.weighed
+        replace(judged, defence=pair.based)
+        if judged.exceeds and judged.finding.attack in ANSWERED_BY_BASE
+        else judged
+        for judged in pair.weighed
     ]
 
 
-def _people_found(found: Sequence[JudgedPair]) -> int | None:
+def _people_found(pairs: Sequence[JudgedPair]) -> int | None:
     """How many of the people given are in the release: at least, where pairs differ."""
-    return min((one.people_found for one in found if one.people_found is not None), default=None)
+    return min((pair.people_found for pair in pairs if pair.people_found is not None), default=None)
 
 
-def _beside(pair: JudgedPair) -> JudgedWith:
+def _describe_earlier(pair: JudgedPair) -> JudgedWith:
     entry = pair.past.entry
     body: Mapping[str, Any] = entry.body
     by = body.get("made_by" if entry.kind == FOREIGN else "by", "")
@@ -131,28 +140,36 @@ def find_accepted_reason(now: Admission, body: Mapping[str, Any]) -> str:
 
     Accepted is what exceeded the limit then: by this attack, with these entries, in this column.
     """
-    before = {_key(one): int(one["beyond"]) for one in body.get("findings", ()) if one["exceeds"]}
-    worse = [one for one in now.weighed if one.exceeds and one.beyond > _accepted(one, before)]
+    before = {
+        _key(recorded): int(recorded["beyond"])
+        for recorded in body.get("findings", ())
+        if recorded["exceeds"]
+    }
+    worse = [
+        judged
+        for judged in now.weighed
+        if judged.exceeds and judged.beyond > _accepted(judged, before)
+    ]
     unjudged = {number for number, _ in now.unjudged} - set(body.get("unjudged", ()))
     overspent = now.spend.exceeded and not body.get("budget_exceeded")
     return "" if worse or unjudged or overspent else str(body.get("accepted_risk", ""))
 
 
-def _accepted(one: JudgedFinding, before: Mapping[tuple[str, tuple[int, ...], str], int]) -> int:
+def _accepted(judged: JudgedFinding, before: Mapping[tuple[str, tuple[int, ...], str], int]) -> int:
     """How many people it was accepted that an attack exposes; -1 where that was not.
 
     The worst combination is of all earlier releases. When others have come since, it is as many as
     were accepted of some of them: what these add is compared by how many there are.
     """
-    if one.finding.attack != WORST_PAIR:
-        return before.get((one.finding.attack, one.entries, one.on), -1)
+    if judged.finding.attack != WORST_PAIR:
+        return before.get((judged.finding.attack, judged.entries, judged.on), -1)
     known = [
         beyond
         for (attack, entries, on), beyond in before.items()
-        if (attack, on) == (WORST_PAIR, one.on) and set(entries) <= set(one.entries)
+        if (attack, on) == (WORST_PAIR, judged.on) and set(entries) <= set(judged.entries)
     ]
     return max(known, default=-1)
 
 
-def _key(one: Mapping[str, Any]) -> tuple[str, tuple[int, ...], str]:
-    return str(one["attack"]), tuple(one["entries"]), str(one.get("on", ""))
+def _key(finding: Mapping[str, Any]) -> tuple[str, tuple[int, ...], str]:
+    return str(finding["attack"]), tuple(finding["entries"]), str(finding.get("on", ""))

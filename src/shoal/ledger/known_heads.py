@@ -48,8 +48,8 @@ class RememberedLedger:
     def after(self, entry: Entry) -> RememberedLedger:
         """The same after an entry of the publisher's own."""
         body = entry.body
-        told = {name: body[name] for name in ("table", "about", "form", "spend") if name in body}
-        more = ({"entry": entry.number, **told},) if body.get("spend") else ()
+        facts = {name: body[name] for name in ("table", "about", "form", "spend") if name in body}
+        more = ({"entry": entry.number, **facts},) if body.get("spend") else ()
         # another process of the same publisher may have been faster
         newer = entry.number >= self.head.number or entry.kind == RESTORED
         return RememberedLedger(entry.head if newer else self.head, (*self.spends, *more))
@@ -62,13 +62,13 @@ def locate_heads_file(key: Path) -> Path:
 
 def recall_ledger(key: Path, ledger: str) -> RememberedLedger | None:
     """What is remembered of a ledger; None where nothing is, or it cannot be read."""
-    told = _read(locate_heads_file(key)).get(ledger)
+    stored = _read(locate_heads_file(key)).get(ledger)
     try:
         return (
             None
-            if told is None
+            if stored is None
             else RememberedLedger(
-                ChainHead.parse(str(told["head"])), tuple(map(dict, told["spends"]))
+                ChainHead.parse(str(stored["head"])), tuple(map(dict, stored["spends"]))
             )
         )
     except (UsageError, KeyError, TypeError, ValueError):
@@ -78,12 +78,12 @@ def recall_ledger(key: Path, ledger: str) -> RememberedLedger | None:
 def remember_ledger(key: Path, ledger: str, what: RememberedLedger) -> None:
     """Write down a ledger's head; where the folder cannot be written, manifests alone have it."""
     path = locate_heads_file(key)
-    told = _read(path) | {ledger: {"head": str(what.head), "spends": [*what.spends]}}
+    ledgers = _read(path) | {ledger: {"head": str(what.head), "spends": [*what.spends]}}
     new = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
     with suppress(OSError):
         try:
             with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-                json.dump({"edition": EDITION, "ledgers": told}, file)
+                json.dump({"edition": EDITION, "ledgers": ledgers}, file)
                 file.flush()
                 os.fsync(file.fileno())
             os.replace(new, path)
@@ -93,8 +93,8 @@ def remember_ledger(key: Path, ledger: str, what: RememberedLedger) -> None:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))["ledgers"]
-        return dict(found)
+        ledgers = json.loads(path.read_text(encoding="utf-8"))["ledgers"]
+        return dict(ledgers)
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return {}
 
@@ -104,11 +104,11 @@ def _read(path: Path) -> dict[str, Any]:
 
 def read_admission_note(manifest: Mapping[str, Any] | None, ledger: str) -> ChainHead | None:
     """The head at which a release was admitted to a ledger, by its manifest."""
-    told = (manifest or {}).get(LEDGERS_KEY)
-    for one in told if isinstance(told, list) else ():
-        if isinstance(one, Mapping) and one.get("identity") == ledger:
+    notes = (manifest or {}).get(LEDGERS_KEY)
+    for note in notes if isinstance(notes, list) else ():
+        if isinstance(note, Mapping) and note.get("identity") == ledger:
             with suppress(UsageError):
-                return ChainHead.parse(str(one.get("head")))
+                return ChainHead.parse(str(note.get("head")))
     return None
 
 
@@ -126,10 +126,10 @@ def find_nearby_notes(place: Path, ledger: str) -> Iterator[tuple[str, ChainHead
 def load_manifest_json(folder: Path) -> dict[str, Any] | None:
     """The manifest of a folder as it stands; None where there is none to read."""
     try:
-        found = json.loads((folder / MANIFEST_NAME).read_text(encoding="utf-8"))
+        manifest = json.loads((folder / MANIFEST_NAME).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict) else None
+    return manifest if isinstance(manifest, dict) else None
 
 
 def write_admission_note(folder: Path, ledger: str, head: ChainHead) -> None:
@@ -139,7 +139,7 @@ def write_admission_note(folder: Path, ledger: str, head: ChainHead) -> None:
         return
     others = manifest.get(LEDGERS_KEY) if isinstance(manifest.get(LEDGERS_KEY), list) else []
     notes = [
-        one for one in others or () if read_admission_note({LEDGERS_KEY: [one]}, ledger) is None
+        note for note in others or () if read_admission_note({LEDGERS_KEY: [note]}, ledger) is None
     ]
     notes.append({"identity": ledger, "head": str(head)})
     new = folder.with_name(f".{folder.name}-{secrets.token_hex(4)}.manifest")
@@ -156,7 +156,7 @@ def hash_manifest(folder: Path) -> str:
     """The hash of a release's manifest as it was published: without what its admission added."""
     content, manifest = (folder / MANIFEST_NAME).read_bytes(), load_manifest_json(folder)
     if manifest is not None and LEDGERS_KEY in manifest:
-        content = _bytes({name: told for name, told in manifest.items() if name != LEDGERS_KEY})
+        content = _bytes({name: value for name, value in manifest.items() if name != LEDGERS_KEY})
     return sha256(content).hexdigest()
 
 
@@ -173,13 +173,13 @@ def find_release_place(places: Iterable[Path], table: str) -> Path | None:
     for place in places:
         if _holds(place, table):
             return place
-        for folder in _beside(place):
+        for folder in _list_neighbours(place):
             if (load_manifest_json(folder) or {}).get("sha256") == table and _holds(folder, table):
                 return folder
     return None
 
 
-def _beside(place: Path) -> list[Path]:
+def _list_neighbours(place: Path) -> list[Path]:
     try:
         return sorted(p.parent for p in place.parent.glob(f"*/{MANIFEST_NAME}"))[:MAX_FOLDERS]
     except OSError:

@@ -112,7 +112,7 @@ class Ledger:
 
         ``composition`` is how spends add up, for good: "basic", "advanced" or "zcdp".
         """
-        told = build_founding_budget(epsilon, delta, composition)
+        budget = build_founding_budget(epsilon, delta, composition)
         path = _key_file(where, key, new=True)
         if "://" not in str(where) and Path(where).exists():
             raise OutputError(
@@ -124,7 +124,7 @@ class Ledger:
         keys = Keys.new(name)
         keys.write(path)
         try:
-            book = Book.create(where, keys, told)
+            book = Book.create(where, keys, budget)
         except Exception:
             path.unlink()  # the key of nothing would stand in the way
             raise
@@ -196,19 +196,19 @@ class Ledger:
 
     def check(self, head: ChainHead | str | None = None) -> tuple[str, ...]:
         """What is wrong with the chain; empty where it is whole. ``head`` is one noted earlier."""
-        found = self.book.check(ChainHead.parse(head) if isinstance(head, str) else head)
-        if not found:
+        problems = self.book.check(ChainHead.parse(head) if isinstance(head, str) else head)
+        if not problems:
             try:
                 self._outline()
             except InputError as error:  # an older copy is a whole chain
-                found = (error.fact,)
-        return (*found, *self._unguarded())
+                problems = (error.fact,)
+        return (*problems, *self._describe_unguarded())
 
     def guard(self) -> None:
         """Let the database refuse changes again, where its append-only triggers were dropped."""
         self.book.guard()
 
-    def _unguarded(self) -> list[str]:
+    def _describe_unguarded(self) -> list[str]:
         """That somebody took away what keeps entries from being changed."""
         return [
             f"The append-only triggers of {table} are missing or were changed: the database no "
@@ -223,14 +223,16 @@ class Ledger:
         """
         outline, table = self._outline(), hash_release_table(release)
         whose = None if about is None else check_about(about, list_abouts(outline))
-        found = find_entry_of_table(self._related(outline, None, tables=(table,)), table, whose)
-        return None if found is None else Position(found.number, found.hash, outline.head)
+        entry = find_entry_of_table(
+            self._select_related(outline, None, tables=(table,)), table, whose
+        )
+        return None if entry is None else Position(entry.number, entry.hash, outline.head)
 
     def account(self, about: str = PEOPLE) -> Account:
         """What releases about these people spent of the budget, and what is left."""
         outline = self.book.outline()
         name = check_about(about, list_abouts(outline))
-        return compute_account(Spend(), name, self._related(outline, name, spending=True))
+        return compute_account(Spend(), name, self._select_related(outline, name, spending=True))
 
     # Judging
 
@@ -279,28 +281,30 @@ class Ledger:
         )
         if accept_risk is not None and not accept_risk.strip():
             raise UsageError("The risk is accepted without a reason.", "say why.")
-        told = self._checked(release, schema, terms).called(name).placed(place)
+        candidate = self._read_checked(release, schema, terms).with_name(name).with_place(place)
         pairs: dict[int, JudgedPair] = {}
         while True:
-            outline = self._outline(told)
+            outline = self._outline(candidate)
             about = check_about(about, list_abouts(outline))
-            entries = self._relevant(outline, about, told, terms)
-            if (known := find_entry_of_table(entries, told.table, about)) is not None:
-                return self._again(told, known, outline, terms)
-            self._check_never_out(entries, told)
-            found = self._judged(told, about, outline, terms, pairs)
-            if found.reasons and accept_risk is None:
-                raise Refused(found)
-            found = replace(found, accepted_risk=accept_risk or "" if found.reasons else "")
-            body = build_release_body(told, found, to, terms)
+            entries = self._select_relevant(outline, about, candidate, terms)
+            if (known := find_entry_of_table(entries, candidate.table, about)) is not None:
+                return self._judge_again(candidate, known, outline, terms)
+            self._check_never_out(entries, candidate)
+            admission = self._judge_new(candidate, about, outline, terms, pairs)
+            if admission.reasons and accept_risk is None:
+                raise Refused(admission)
+            admission = replace(
+                admission, accepted_risk=accept_risk or "" if admission.reasons else ""
+            )
+            body = build_release_body(candidate, admission, to, terms)
             try:
-                entry = self.book.append(body, told.packed, expected=outline.head)
+                entry = self.book.append(body, candidate.packed, expected=outline.head)
             except HeadMoved:  # somebody was faster: judge again, with what is new
                 continue
             self._remember(entry)
-            if told.folder is not None and told.folder.is_dir():
-                write_admission_note(told.folder, self.book.identity, entry.head)
-            return found.recorded(entry, entry.head)
+            if candidate.folder is not None and candidate.folder.is_dir():
+                write_admission_note(candidate.folder, self.book.identity, entry.head)
+            return admission.recorded(entry, entry.head)
 
     def judge(
         self,
@@ -334,14 +338,14 @@ class Ledger:
             show=show,
             progress=progress,
         )
-        told = self._checked(release, schema, terms)
-        outline = self._outline(told)
+        candidate = self._read_checked(release, schema, terms)
+        outline = self._outline(candidate)
         about = None if about is None else check_about(about, list_abouts(outline))
-        entries = self._relevant(outline, about, told, terms)
-        if (known := find_entry_of_table(entries, told.table, about)) is not None:
-            return self._again(told, known, outline, terms)
+        entries = self._select_relevant(outline, about, candidate, terms)
+        if (known := find_entry_of_table(entries, candidate.table, about)) is not None:
+            return self._judge_again(candidate, known, outline, terms)
         about = PEOPLE if about is None else about
-        return self._judged(told, about, outline, terms, {})
+        return self._judge_new(candidate, about, outline, terms, {})
 
     def recheck(
         self,
@@ -372,12 +376,12 @@ class Ledger:
             progress=progress,
         )
         _ = self.keys
-        outline, found = self._outline(), []
-        released = [one for one in select_released(self.entries()) if one.kind == RELEASE]
-        for one in released:
-            told = Candidate(self._kept(one), str(one.body["table"]))
-            found.append(self._again(told, one, outline, terms, limit, schema))
-        return tuple(found)
+        outline, admissions = self._outline(), []
+        released = [entry for entry in select_released(self.entries()) if entry.kind == RELEASE]
+        for recorded in released:
+            candidate = Candidate(self._open_sealed(recorded), str(recorded.body["table"]))
+            admissions.append(self._judge_again(candidate, recorded, outline, terms, limit, schema))
+        return tuple(admissions)
 
     # Adding
 
@@ -403,25 +407,27 @@ class Ledger:
         """
         if not by.strip():
             raise UsageError("Nobody is said to have made the release.", "name them: --by NAME.")
-        told = read_candidate(source, schema, own=False)
+        candidate = read_candidate(source, schema, own=False)
         if on is not None:
-            told = replace(told, seen=make_column_sensitive(told.seen, on))
-        told = apply_stated_spend(told, epsilon, delta, rho)
-        if not has_no_individual_rows(told.seen):
+            candidate = replace(candidate, published=make_column_sensitive(candidate.published, on))
+        candidate = apply_stated_spend(candidate, epsilon, delta, rho)
+        if not has_no_individual_rows(candidate.published):
             build_scene(
-                (told.seen,), AdmissionOptions()
+                (candidate.published,), AdmissionOptions()
             )  # what cannot be read is not found out at the next one
         while True:
-            outline = self._outline(told)
+            outline = self._outline(candidate)
             about = check_about(about, list_abouts(outline))
-            entries = self._relevant(outline, about, told, AdmissionOptions())
-            if (known := find_entry_of_table(entries, told.table, about)) is not None:
-                check_recorded_spend(told, known)
+            entries = self._select_relevant(outline, about, candidate, AdmissionOptions())
+            if (known := find_entry_of_table(entries, candidate.table, about)) is not None:
+                check_recorded_spend(candidate, known)
                 return known
-            check_spend_composes(told.spend, entries)
-            body = build_foreign_body(told, by, about, to)
+            check_spend_composes(candidate.spend, entries)
+            body = build_foreign_body(candidate, by, about, to)
             try:
-                return self._remember(self.book.append(body, told.packed, expected=outline.head))
+                return self._remember(
+                    self.book.append(body, candidate.packed, expected=outline.head)
+                )
             except HeadMoved:
                 continue
 
@@ -439,7 +445,7 @@ class Ledger:
             outline = self._outline()
             entries = [*self.book.some((number,)), *self.withdrawals((number,))]
             check_withdrawable(number, entries, never_out, self.keys.public)
-            if never_out and (lies := self._lying(entries[0])) is not None:
+            if never_out and (lies := self._find_lying(entries[0])) is not None:
                 raise UsageError(
                     f"Entry {number} cannot be said never to have been out: the release lies in "
                     f"{lies.name!r}.",
@@ -465,18 +471,18 @@ class Ledger:
             raise UsageError("The loss is acknowledged without a reason.", "say why: --reason.")
         outline = self.book.outline()
         notes = [
-            read_admission_note(load_manifest_json(Path(one)), self.book.identity)
-            for one in releases
+            read_admission_note(load_manifest_json(Path(folder)), self.book.identity)
+            for folder in releases
         ]
-        kept = None if self.key is None else recall_ledger(self.key, self.book.identity)
-        known = [*([kept.head] if kept else []), *(head for head in notes if head)]
+        remembered = None if self.key is None else recall_ledger(self.key, self.book.identity)
+        known = [*([remembered.head] if remembered else []), *(head for head in notes if head)]
         behind = [head for head in known if not self._has(head, outline)]
         if not behind:
             raise UsageError(
                 "The ledger has every head that is remembered.", "nothing is to be acknowledged."
             )
-        spends = () if kept is None else kept.spends
-        lost = [dict(one) for one in spends if not self._counts(one)]
+        spends = () if remembered is None else remembered.spends
+        lost = [dict(spend) for spend in spends if not self._counts(spend)]
         body = {
             "kind": RESTORED,
             "reason": reason,
@@ -488,16 +494,18 @@ class Ledger:
 
     # What is remembered elsewhere
 
-    def _outline(self, told: Candidate | None = None) -> ChainOutline:
+    def _outline(self, candidate: Candidate | None = None) -> ChainOutline:
         """The ledger's outline; refused where it lacks a head that is remembered."""
         outline = self.book.outline()
         identity, known = self.book.identity, list[tuple[str, ChainHead]]()
-        if self.key is not None and (kept := recall_ledger(self.key, identity)) is not None:
-            known.append(("the key's folder", kept.head))
-        if told is not None and told.place is not None:
-            known += find_nearby_notes(told.place, identity)
-        if told is not None and (head := read_admission_note(told.seen.manifest, identity)):
-            known.append((told.seen.name, head))
+        if self.key is not None and (remembered := recall_ledger(self.key, identity)) is not None:
+            known.append(("the key's folder", remembered.head))
+        if candidate is not None and candidate.place is not None:
+            known += find_nearby_notes(candidate.place, identity)
+        if candidate is not None and (
+            head := read_admission_note(candidate.published.manifest, identity)
+        ):
+            known.append((candidate.published.name, head))
         for where, head in known:
             if not self._has(head, outline):
                 raise InputError(
@@ -519,8 +527,8 @@ class Ledger:
 
     def _counts(self, spend: Mapping[str, Any]) -> bool:
         """Whether the entry of something that was spent is still in the chain."""
-        found = self.book.some((int(spend.get("entry", 0)),))
-        return any(entry.body.get("table") == spend.get("table") for entry in found)
+        entries = self.book.some((int(spend.get("entry", 0)),))
+        return any(entry.body.get("table") == spend.get("table") for entry in entries)
 
     def _remember(self, entry: Entry) -> Entry:
         """Write down an entry of our own beside the key, while its ledger cannot forget it."""
@@ -530,7 +538,7 @@ class Ledger:
             remember_ledger(self.key, identity, before.after(entry))
         return entry
 
-    def _lying(self, entry: Entry) -> Path | None:
+    def _find_lying(self, entry: Entry) -> Path | None:
         """Where a recorded release lies now, if that is where it was to lie, or beside it."""
         place = (
             unpack_place_and_sketch(self.book.sealed(entry.number))[0]
@@ -539,75 +547,83 @@ class Ledger:
         )
         return find_release_place((Path(place),), str(entry.body["table"])) if place else None
 
-    def _check_never_out(self, entries: Sequence[Entry], told: Candidate) -> None:
+    def _check_never_out(self, entries: Sequence[Entry], candidate: Candidate) -> None:
         """Refuse to go on where a release lies in its place that was said never to be out."""
         gone = find_never_out(entries)
         for entry in entries:
-            if entry.number not in gone or entry.body.get("table") == told.table:
+            if entry.number not in gone or entry.body.get("table") == candidate.table:
                 continue
-            if (lies := self._lying(entry)) is not None:
+            if (lies := self._find_lying(entry)) is not None:
                 raise InputError(
                     f"Entry {entry.number} was said never to have been out, and the release lies "
                     f"in {lies.name!r}.",
                     f"remove it, or record it again: shoal ledger admit {lies}.",
                 )
 
-    def _sharing(
-        self, told: Candidate, about: str, outline: ChainOutline
+    def _find_shared_people(
+        self, candidate: Candidate, about: str, outline: ChainOutline
     ) -> dict[str, tuple[int, float]]:
         """Other names under which releases about the same people are recorded: entry and share."""
-        if told.sketch is None:
+        if candidate.sketch is None:
             return {}
         inside = {outline.facts(n).get("number") for n in outline.numbers(_never_out)}
-        found: dict[str, tuple[int, float]] = {}
+        sharing: dict[str, tuple[int, float]] = {}
         for number in outline.numbers(
             lambda f: bool(f.get("sketched")) and f.get("about") != about
         ):
             name = str(outline.facts(number).get("about"))
-            if number in inside or name in found:
+            if number in inside or name in sharing:
                 continue
             other = unpack_place_and_sketch(self.book.sealed(number))[1]
-            if other is not None and told.sketch.is_about_people_of(other):
-                found[name] = number, told.sketch.shared_with(other)
-        return found
+            if other is not None and candidate.sketch.is_about_people_of(other):
+                sharing[name] = number, candidate.sketch.shared_with(other)
+        return sharing
 
     # Steps
 
-    def _checked(self, release: Any, schema: Schema | None, terms: AdmissionOptions) -> Candidate:
+    def _read_checked(
+        self, release: Any, schema: Schema | None, terms: AdmissionOptions
+    ) -> Candidate:
         """The release, read; what is wrong with it or with the people is told before any attack."""
         _ = self.keys
-        told = read_candidate(release, schema, progress=terms.progress)
-        if terms.on is not None and terms.on not in told.seen.plain:
+        candidate = read_candidate(release, schema, progress=terms.progress)
+        if terms.on is not None and terms.on not in candidate.published.plain:
             raise UsageError(f"The release has no column {terms.on!r} to learn.", "name another.")
-        read_stated_spend(told.seen.manifest)
-        if not has_no_individual_rows(told.seen):
-            build_scene((told.seen,), AdmissionOptions())
-        return told
+        read_stated_spend(candidate.published.manifest)
+        if not has_no_individual_rows(candidate.published):
+            build_scene((candidate.published,), AdmissionOptions())
+        return candidate
 
-    def _judged(
+    def _judge_new(
         self,
-        told: Candidate,
+        candidate: Candidate,
         about: str,
         outline: ChainOutline,
         terms: AdmissionOptions,
         pairs: dict[int, JudgedPair],
     ) -> Admission:
         """A release that is not recorded, judged with all that are."""
-        entries = self._relevant(outline, about, told, terms)
-        pasts = self._pasts(told, about, entries)
+        entries = self._select_relevant(outline, about, candidate, terms)
+        pasts = self._open_earlier(candidate, about, entries)
         check_related(terms.relation, entries)
-        found = judge_with_earlier(told, about, entries, pasts, terms, pairs)
-        shared = self._sharing(told, about, outline)
+        admission = judge_with_earlier(candidate, about, entries, pasts, terms, pairs)
+        shared = self._find_shared_people(candidate, about, outline)
         notes = [] if shared else [*note_new_about(about, list_abouts(outline))]
-        notes += [f"{one} See shoal ledger verify." for one in self._unguarded()]
-        same = [(UNRECORDED, _same_people(name, *one)) for name, one in shared.items()]
-        return replace(found, notes=(*found.notes, *notes), unjudged=(*found.unjudged, *same))
+        notes += [f"{problem} See shoal ledger verify." for problem in self._describe_unguarded()]
+        same = [(UNRECORDED, _same_people(name, *sharing)) for name, sharing in shared.items()]
+        return replace(
+            admission, notes=(*admission.notes, *notes), unjudged=(*admission.unjudged, *same)
+        )
 
-    def _relevant(
-        self, outline: ChainOutline, about: str | None, told: Candidate, terms: AdmissionOptions
+    def _select_relevant(
+        self,
+        outline: ChainOutline,
+        about: str | None,
+        candidate: Candidate,
+        terms: AdmissionOptions,
     ) -> list[Entry]:
         """All entries that bear on a release: about the same people, of its table, of its bases."""
-        tables, based = {told.table}, (told.seen.manifest or {}).get("based_on")
+        tables, based = {candidate.table}, (candidate.published.manifest or {}).get("based_on")
         while based and based not in tables:
             tables.add(str(based))
             bases = self.book.some(outline.of_tables((str(based),)))
@@ -619,9 +635,9 @@ class Ledger:
             ]
             based = named[-1] if named else None
         numbers = terms.relation if isinstance(terms.relation, Mapping) else ()
-        return self._related(outline, about, tables=tables, numbers=numbers)
+        return self._select_related(outline, about, tables=tables, numbers=numbers)
 
-    def _related(
+    def _select_related(
         self,
         outline: ChainOutline,
         about: str | None,
@@ -645,25 +661,25 @@ class Ledger:
         gone = [n for n in outline.numbers(_withdraws) if outline.facts(n).get("number") in wanted]
         return self.book.some([*wanted, *gone])
 
-    def _pasts(
-        self, told: Candidate, about: str, entries: Sequence[Entry]
+    def _open_earlier(
+        self, candidate: Candidate, about: str, entries: Sequence[Entry]
     ) -> list[RecordedRelease]:
         """The releases that somebody may have, opened: about the same people, or its own base."""
-        based = trace_lineage(told.seen.manifest, entries)
+        based = trace_lineage(candidate.published.manifest, entries)
         return [
-            RecordedRelease(one, self._kept(one))
-            for one in select_released(entries)
-            if one.body.get("about") == about or one.number in based
+            RecordedRelease(entry, self._open_sealed(entry))
+            for entry in select_released(entries)
+            if entry.body.get("about") == about or entry.number in based
         ]
 
-    def _kept(self, entry: Entry) -> PublishedTable:
+    def _open_sealed(self, entry: Entry) -> PublishedTable:
         if entry.number not in self._seen:
             self._seen[entry.number] = unpack_release(self.book.sealed(entry.number))
         return self._seen[entry.number]
 
-    def _again(
+    def _judge_again(
         self,
-        told: Candidate,
+        candidate: Candidate,
         entry: Entry,
         outline: ChainOutline,
         terms: AdmissionOptions,
@@ -672,21 +688,23 @@ class Ledger:
     ) -> Admission:
         """A recorded release judged again, by what was declared then and the limit of then."""
         about = str(entry.body["about"])
-        entries = self._relevant(outline, about, told, terms)
-        with_ = select_judged_with(entry, entries)
+        entries = self._select_relevant(outline, about, candidate, terms)
+        earlier = select_judged_with(entry, entries)
         check_related(terms.relation, entries)
-        check_recorded_spend(told, entry)
-        told = replace(told, said=entry.body)
-        terms = _as_then(terms, entry.body, limit)
-        pasts = self._pasts(told, about, with_)
+        check_recorded_spend(candidate, entry)
+        candidate = replace(candidate, entry_body=entry.body)
+        terms = _restore_options(terms, entry.body, limit)
+        pasts = self._open_earlier(candidate, about, earlier)
         if schema is not None:
-            told = replace(told, seen=lend_hierarchies(told.seen, schema))
-            pasts = [replace(one, seen=lend_hierarchies(one.seen, schema)) for one in pasts]
-        found = judge_with_earlier(told, about, with_, pasts, terms, {})
-        worse = bool(found.reasons) and not find_accepted_reason(found, entry.body)
+            candidate = replace(candidate, published=lend_hierarchies(candidate.published, schema))
+            pasts = [
+                replace(past, published=lend_hierarchies(past.published, schema)) for past in pasts
+            ]
+        admission = judge_with_earlier(candidate, about, earlier, pasts, terms, {})
+        worse = bool(admission.reasons) and not find_accepted_reason(admission, entry.body)
         reason = str(entry.body.get("accepted_risk", ""))
-        found = replace(found, accepted_risk=reason, worse=worse, already=True)
-        return found.recorded(entry, outline.head)
+        admission = replace(admission, accepted_risk=reason, worse=worse, already=True)
+        return admission.recorded(entry, outline.head)
 
 
 def _withdraws(facts: Mapping[str, Any]) -> bool:
@@ -709,14 +727,14 @@ def _same_people(name: str, number: int, share: float) -> str:
     )
 
 
-def _as_then(
+def _restore_options(
     terms: AdmissionOptions, body: Mapping[str, Any], limit: float | None
 ) -> AdmissionOptions:
     """The terms with what was declared and allowed when a release was recorded."""
     then = {
-        int(one["entry"]): str(one["relation"])
-        for one in body.get("judged_with", ())
-        if one["how"] == DECLARED
+        int(earlier["entry"]): str(earlier["relation"])
+        for earlier in body.get("judged_with", ())
+        if earlier["how"] == DECLARED
     }
     if limit is None:
         limit = float(body.get("limit", 0.0))
@@ -732,8 +750,8 @@ def _key_file(where: str | Path, key: str | Path | None, new: bool = False) -> P
         refuse_address(where)
     if key is not None:
         return Path(key)
-    beside = None if "://" in str(where) else Path(where).with_suffix(".key")
-    if beside is not None and (new or beside.exists()):
-        return beside
-    named = os.environ.get(KEY_VARIABLE)
-    return Path(named) if named else None
+    key_beside = None if "://" in str(where) else Path(where).with_suffix(".key")
+    if key_beside is not None and (new or key_beside.exists()):
+        return key_beside
+    variable = os.environ.get(KEY_VARIABLE)
+    return Path(variable) if variable else None

@@ -41,31 +41,35 @@ VALUES_BY_BUDGET = (
 )
 
 
-def read_form(seen: PublishedTable) -> str:
+def read_form(published: PublishedTable) -> str:
     """What form a release says that it has; empty for a table of others."""
-    return str((seen.manifest or {}).get("form", ""))
+    return str((published.manifest or {}).get("form", ""))
 
 
-def has_no_individual_rows(seen: PublishedTable) -> bool:
+def has_no_individual_rows(published: PublishedTable) -> bool:
     """Whether no row of it is anybody's: noisy counts, or people made up from them."""
-    return read_form(seen) in NO_INDIVIDUAL_ROWS
+    return read_form(published) in NO_INDIVIDUAL_ROWS
 
 
-def find_answered_columns(seen: PublishedTable) -> frozenset[str]:
+def find_answered_columns(published: PublishedTable) -> frozenset[str]:
     """The columns whose values noise answers for: the sensitive ones of a randomised release."""
-    randomised = read_form(seen) == RANDOMISED
-    return frozenset(c.name for c in seen.schema.sensitive) if randomised else frozenset()
+    randomised = read_form(published) == RANDOMISED
+    return frozenset(c.name for c in published.schema.sensitive) if randomised else frozenset()
 
 
-def drop_answered_columns(seen: PublishedTable) -> PublishedTable:
+def drop_answered_columns(published: PublishedTable) -> PublishedTable:
     """A release without the columns that noise answers for."""
-    return drop_columns(seen, find_answered_columns(seen))
+    return drop_columns(published, find_answered_columns(published))
 
 
-def drop_columns(seen: PublishedTable, names: frozenset[str]) -> PublishedTable:
+def drop_columns(published: PublishedTable, names: frozenset[str]) -> PublishedTable:
     """A release without some columns, as if they had not been published."""
-    kept = {name: one for name, one in seen.listings.items() if name not in names}
-    return seen if len(kept) == len(seen.listings) else replace(seen, listings=kept)
+    listings = {name: listing for name, listing in published.listings.items() if name not in names}
+    return (
+        published
+        if len(listings) == len(published.listings)
+        else replace(published, listings=listings)
+    )
 
 
 def check_noise_spend(source: Any, manifest: Mapping[str, Any]) -> None:
@@ -102,19 +106,19 @@ def _holds(source: Any, manifest: Mapping[str, Any]) -> bool:
 
 def _is_spent(manifest: Mapping[str, Any], spend: Spend) -> bool:
     """Whether the noise spends no more than is stated, in ρ too where one is."""
-    found = _by_noise(manifest, spend)
-    if not found.within(spend):
+    computed = _by_noise(manifest, spend)
+    if not computed.within(spend):
         return False
-    return spend.rho is None or (found.rho is not None and found.rho <= spend.rho)
+    return spend.rho is None or (computed.rho is not None and computed.rho <= spend.rho)
 
 
 def _by_noise(manifest: Mapping[str, Any], spend: Spend) -> Spend:
     """What the noise that a manifest tells of spends, with its ρ where it has one."""
     if manifest.get("form") in NO_INDIVIDUAL_ROWS:
         return total_spend(read_steps(manifest), spend.delta)
-    told = read_answers(manifest).values()
-    each = [compute_response_spend(one.bins.size, one.keep).epsilon for one in told]
-    return Spend(sum(each), rho=sum(one**2 for one in each) / 2)
+    answers = read_answers(manifest).values()
+    epsilons = [compute_response_spend(answer.bins.size, answer.keep).epsilon for answer in answers]
+    return Spend(sum(epsilons), rho=sum(epsilon**2 for epsilon in epsilons) / 2)
 
 
 def read_noise_table(table: Path, manifest: Mapping[str, Any]) -> PublishedTable:
@@ -123,7 +127,9 @@ def read_noise_table(table: Path, manifest: Mapping[str, Any]) -> PublishedTable
     It was verified, so that its columns are those that the manifest says.
     """
     columns = parse_released_schema(dict(manifest)).columns
-    stated_roles = {one.name: one.role for one in columns if one.role in ("quasi", "sensitive")}
+    stated_roles = {
+        column.name: column.role for column in columns if column.role in ("quasi", "sensitive")
+    }
     names = list(stated_roles)
     if manifest.get("form") == COUNTS:
         names = [MARGINAL, *names, COUNT, ESTIMATE]

@@ -4,19 +4,20 @@
     over time      temporal, and the correspondence attacks forward, cross and backward
     any            intersection of the values left to the people; unless everybody in one of the
                    two is among them, the worst pair of classes that somebody could be in, and
-                   the worst combination of classes of any number of releases (``several``)
+                   the worst combination of classes of any number of releases
 
 Values are intersected whatever the relation, in every sensitive column that both publish (Ganta,
 Kasiviswanathan, Smith: Composition attacks and auxiliary information in data privacy, KDD 2008).
-The worst pair is left out only where the people given say who is in both (``covering``), or where
-nobody's cell is finer than it was, person by person (``defences``). What counts is who is exposed
-beyond what each release gives away alone. A pair on which no attack can run is not safe, but
+The worst pair is left out only where the people given say who is in both
+(``relation.measure_coverage``), or where nobody's cell is finer than it was, person by person
+(``defences``). What counts is who is exposed beyond what each release gives away alone. A pair on
+which no attack can run is not safe, but
 unjudged; so is one with a sensitive column that cannot be compared, and one of which a search was
 cut short. A relation that is guessed from the data never lowers the bar: what would be unjudged of
 releases that overlap is so then too.
 
 It does not see releases that the ledger was not told of, nor columns that are called differently.
-What several earlier releases tell at once is judged in ``several``.
+What several earlier releases tell at once is judged in ``combination_judgement``.
 
 Columns that both keep join their rows: what is left then is worked out too (``shared_rows``), and
 the worse of the two counts. What cannot be worked out so is unjudged.
@@ -77,7 +78,7 @@ class RecordedRelease:
     """A recorded release: its entry, and what the ledger keeps of it."""
 
     entry: Entry
-    seen: PublishedTable
+    published: PublishedTable
 
     @property
     def number(self) -> int:
@@ -144,33 +145,40 @@ def unify_roles(releases: Sequence[PublishedTable]) -> list[PublishedTable]:
     A column that one calls sensitive and another keeps is something to learn in both.
     """
     roles: dict[str, str] = {}
-    for column in (c for one in releases if not one.buckets for c in one.schema.columns):
+    for column in (
+        c for release in releases if not release.buckets for c in release.schema.columns
+    ):
         both = (roles.get(column.name), column.role)
         roles[column.name] = next(role for role in ("quasi", "sensitive", "keep") if role in both)
-    return [one if one.buckets else _with_roles(one, roles) for one in releases]
+    return [release if release.buckets else _with_roles(release, roles) for release in releases]
 
 
-def _with_roles(seen: PublishedTable, roles: dict[str, str]) -> PublishedTable:
+def _with_roles(published: PublishedTable, roles: dict[str, str]) -> PublishedTable:
     columns = tuple(
-        replace(c, role=roles[c.name]) if c.name in seen.listings else c for c in seen.roles.columns
+        replace(c, role=roles[c.name]) if c.name in published.listings else c
+        for c in published.roles.columns
     )
-    return seen if columns == seen.roles.columns else replace(seen, roles=Schema(columns))
+    return (
+        published
+        if columns == published.roles.columns
+        else replace(published, roles=Schema(columns))
+    )
 
 
 def find_learnable_columns(releases: Sequence[PublishedTable], on: str | None) -> list[str]:
     """The columns to learn: all that every release calls sensitive, and one that is asked for."""
     first = [column.name for column in releases[0].schema.sensitive]
-    every = [{column.name for column in one.schema.sensitive} for one in releases]
-    found = [name for name in first if all(name in names for names in every)]
-    asked = [on] if on is not None and all(on in one.plain for one in releases) else []
-    return list(dict.fromkeys((*found, *asked)))
+    every = [{column.name for column in release.schema.sensitive} for release in releases]
+    shared = [name for name in first if all(name in names for names in every)]
+    asked = [on] if on is not None and all(on in release.plain for release in releases) else []
+    return list(dict.fromkeys((*shared, *asked)))
 
 
 def read_targets(releases: Sequence[PublishedTable], terms: AdmissionOptions) -> PeopleTable | None:
     """The people, read once for all of the releases."""
     if terms.people is None:
         return None
-    kinds = {c.name: c.kind for one in releases for c in one.looked_up if c.kind}
+    kinds = {c.name: c.kind for release in releases for c in release.looked_up if c.kind}
     terms.progress("reading people", 0, 1)
     return read_people_table(terms.people, releases, kinds, terms.reading)
 
@@ -197,7 +205,7 @@ def choose_location(known: AttackContext) -> str:
     if crowd is None or crowd.persons is None:
         return "honest"
     persons = crowd.persons.values
-    known_of = (find_rows_of_people(one, persons) is not None for one in known.releases)
+    known_of = (find_rows_of_people(release, persons) is not None for release in known.releases)
     return "assumed" if all(known_of) else "honest"
 
 
@@ -205,24 +213,27 @@ def judge_pair(
     past: RecordedRelease, new: PublishedTable, based: bool, terms: AdmissionOptions
 ) -> JudgedPair:
     """The release beside an earlier one; ``based``: its manifest leads there."""
-    if has_no_individual_rows(past.seen) or has_no_individual_rows(new):
+    if has_no_individual_rows(past.published) or has_no_individual_rows(new):
         return JudgedPair(
             past, OVERLAP, BY_NOISE, skipped=((past.number, EVERY_ATTACK, BY_BUDGET),)
         )
-    noisy = find_answered_columns(past.seen) | find_answered_columns(new)
-    past, new = replace(past, seen=drop_columns(past.seen, noisy)), drop_columns(new, noisy)
-    if not set(new.listings) & set(past.seen.listings):
+    noisy = find_answered_columns(past.published) | find_answered_columns(new)
+    past, new = (
+        replace(past, published=drop_columns(past.published, noisy)),
+        drop_columns(new, noisy),
+    )
+    if not set(new.listings) & set(past.published.listings):
         return JudgedPair(past, OVERLAP, "nothing shows more", unjudged=NOTHING_COMMON)
     try:
-        known = build_scene((past.seen, new), terms)
+        known = build_scene((past.published, new), terms)
     except (InputError, UsageError) as error:
         stated = terms.declared(past.number) or (TIME if based else OVERLAP)
         return JudgedPair(past, stated, "", unjudged=describe_error(error))
     relation, how = find_relation(known, terms.declared(past.number), based)
-    return _Beside(past, new, known, terms, noisy).judged(relation, how)
+    return _PairJudge(past, new, known, terms, noisy).judge(relation, how)
 
 
-class _Beside:
+class _PairJudge:
     """One pair while it is judged: what was found, and what did not run."""
 
     def __init__(
@@ -237,7 +248,7 @@ class _Beside:
         self.noisy = noisy
         """The columns that noise answers for, which are not in the releases here."""
         self.columns = find_learnable_columns(known.releases, terms.on)
-        self.covering = measure_coverage(known)
+        self.coverage = measure_coverage(known)
         self.found: list[JudgedFinding] = []
         self.skipped: list[SkippedAttack] = [
             (past.number, f"values of {name}", VALUES_BY_BUDGET) for name in sorted(noisy)
@@ -249,7 +260,7 @@ class _Beside:
         self.nobody = False
         """Whether no two classes could hold the same person, by the column in turn."""
 
-    def judged(self, relation: str, how: str) -> JudgedPair:
+    def judge(self, relation: str, how: str) -> JudgedPair:
         wide, why = check_cells_generalise(self.known) if relation != OVERLAP else (None, "")
         if relation != OVERLAP:
             relation, how = self._joined(relation, how, bool(wide))
@@ -264,8 +275,8 @@ class _Beside:
             based=why if wide else "",
             finer="" if wide else why,
             short=bool(self.short),
-            covered=self.covering.whole,
-            people_found=self.covering.found,
+            covered=self.coverage.is_complete,
+            people_found=self.coverage.people_found,
         )
         decided = self._decided(pair, values) or wide
         skipped = tuple(dict.fromkeys(self.skipped))
@@ -288,14 +299,14 @@ class _Beside:
 
     @property
     def _joined_by(self) -> tuple[str, ...]:
-        both = self.past.seen, self.new
+        both = self.past.published, self.new
         plain = [name for name in both[1].plain if name in both[0].plain]
         return tuple(plain or [name for name in both[1].quasi if name in both[0].quasi])
 
     @property
     def _unjoinable(self) -> bool:
         """Whether noise left no column that rows could be joined by."""
-        return bool(self.noisy) and not set(self.past.seen.plain) & set(self.new.plain)
+        return bool(self.noisy) and not set(self.past.published.plain) & set(self.new.plain)
 
     def _joined(self, relation: str, how: str, wide: bool) -> tuple[str, str]:
         """Join the rows; releases that only looked related, and are not, overlap."""
@@ -305,7 +316,7 @@ class _Beside:
         if finding is not None:
             self.joined = True
             self._weigh(finding)
-        if relation == SAME and not any(_random(one) for one in self.known.releases):
+        if relation == SAME and not any(_random(release) for release in self.known.releases):
             self._also("order", relation)
         if relation == TIME:
             for name in CORRESPONDENCE_ATTACKS:
@@ -315,7 +326,7 @@ class _Beside:
 
     def _unrelated(self, relation: str, how: str, finding: Finding | None) -> str:
         """Why releases can only be taken to overlap, whatever they look like or are said to be."""
-        if any(one.buckets or one.centroids for one in self.known.releases):
+        if any(release.buckets or release.centroids for release in self.known.releases):
             return "rows in buckets, or with centroids, cannot be joined"
         lost = None if finding is None else finding.details.get("removed_or_changed", 0)
         if how not in (DECLARED, BASED) and lost != 0:
@@ -325,12 +336,12 @@ class _Beside:
     def _refuted(self, relation: str) -> bool:
         """Whether rows lack partners, where the attack that joins them could not run."""
         try:
-            found = run_attack("temporal", self.known, BOTH, AttackRequest(relation=TIME))
+            finding = run_attack("temporal", self.known, BOTH, AttackRequest(relation=TIME))
         except NobodyFoundError:
             return True
         except (InputError, UsageError):  # that it cannot run either says nothing of the relation
             return False
-        lost = found.details["removed_or_changed"] + found.details["new_or_changed"]
+        lost = finding.details["removed_or_changed"] + finding.details["new_or_changed"]
         return relation == SAME and lost > 0
 
     def _also(self, name: str, relation: str, on: str = "") -> None:
@@ -339,12 +350,12 @@ class _Beside:
 
     def _incomparable(self) -> list[str]:
         """Why values cannot be intersected; empty where they can."""
-        both = self.past.seen, self.new
-        named = dict.fromkeys(c.name for one in both for c in one.schema.sensitive)
+        both = self.past.published, self.new
+        named = dict.fromkeys(c.name for release in both for c in release.schema.sensitive)
         named |= {} if self.terms.on is None else {self.terms.on: None}
-        cells = {c.name for one in both for c in one.schema.quasi}
-        found = [] if self.columns or self.noisy else ["The releases share no sensitive column."]
-        return found + [
+        cells = {c.name for release in both for c in release.schema.quasi}
+        reasons = [] if self.columns or self.noisy else ["The releases share no sensitive column."]
+        return reasons + [
             f"Column {name!r} is sensitive in one release and a cell in the other: what they leave "
             "of it cannot be compared."
             for name in named
@@ -358,7 +369,7 @@ class _Beside:
         classes could hold the same person with the same value.
         """
         people = self.known.targets is not None and self._learnt("intersection", name)
-        if wide or (people and self.covering.whole):
+        if wide or (people and self.coverage.is_complete):
             return people and self._learnt_by_rows("intersection", name)
         learnt = self._learnt(WORST_PAIR, name) or self.nobody
         if people and not self._learnt_by_rows("intersection", name):
@@ -381,9 +392,11 @@ class _Beside:
             return False
         if by_rows is None:
             return True
-        alike = [one for one in self.found if (one.finding.attack, one.on) == (attack, name)]
+        alike = [
+            judged for judged in self.found if (judged.finding.attack, judged.on) == (attack, name)
+        ]
         if not alike or by_rows.beyond > alike[0].beyond:
-            self.found = [one for one in self.found if one not in alike] + [by_rows]
+            self.found = [judged for judged in self.found if judged not in alike] + [by_rows]
         return True
 
     def _learnt(self, attack: str, name: str) -> bool:
@@ -405,11 +418,11 @@ class _Beside:
             return None
 
     def _weigh(self, finding: Finding, on: str = "") -> None:
-        one = judge_finding(finding, (self.past.number,), self.terms, on)
+        judged = judge_finding(finding, (self.past.number,), self.terms, on)
         if not on:
-            one = replace(one, joined_by=self._joined_by)
-        self.found.append(one)
-        if finding.details.get("limits") and not one.exceeds:
+            judged = replace(judged, joined_by=self._joined_by)
+        self.found.append(judged)
+        if finding.details.get("limits") and not judged.exceeds:
             self.short.append(
                 f"The search of {finding.attack} was cut short: more people may be exposed."
             )
@@ -424,10 +437,11 @@ def find_shared_kept_columns(releases: Sequence[PublishedTable], learnt: str) ->
     shared = [
         name
         for name in names
-        if all(name in {column.name for column in one.schema.keep} for one in releases)
+        if all(name in {column.name for column in release.schema.keep} for release in releases)
     ]
     values = {
-        name: {word for one in releases for word in one.listings[name].words()} for name in shared
+        name: {word for release in releases for word in release.listings[name].words()}
+        for name in shared
     }
     return tuple(name for name in shared if len(values[name]) > 1)
 
@@ -447,10 +461,10 @@ def judge_joined_rows(
     """
     releases = [known.releases[i] for i in which]
     names = find_shared_kept_columns(releases, on)
-    if not names or any(one.buckets for one in releases):
+    if not names or any(release.buckets for release in releases):
         return None
     view = known.view(which, resolve_needs(attack, {}), on)
-    if any(one.person is not None for one in view.releases):
+    if any(release.person is not None for release in view.releases):
         raise InputError(
             "People have several rows in one of the releases, and kept values may differ in them.",
             "publish one row a person.",
@@ -490,11 +504,13 @@ def judge_finding(
     beyond = finding.exposed
     if finding.attack == "intersection":
         counts = (finding.details["candidates_after"], finding.details["candidates_before"])
-        after, before = (sum(n for left, n in one.items() if left < terms.l) for one in counts)
+        after, before = (
+            sum(n for left, n in histogram.items() if left < terms.l) for histogram in counts
+        )
         beyond = after - before
     return JudgedFinding(finding, entries, beyond, terms.limit, on=on)
 
 
-def _random(seen: PublishedTable) -> bool:
+def _random(published: PublishedTable) -> bool:
     """Whether a release's rows stand in an order that was drawn when it was published."""
-    return str((seen.manifest or {}).get("row_order", "")).startswith("random")
+    return str((published.manifest or {}).get("row_order", "")).startswith("random")

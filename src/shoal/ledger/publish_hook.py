@@ -112,7 +112,7 @@ def admit_while_moving(
     if request.ledger is None or request.out is None:
         yield {}
         return
-    told: Admission = request.ledger.admit(
+    admission: Admission = request.ledger.admit(
         release,
         people=people,
         name=request.out.name,
@@ -120,24 +120,24 @@ def admit_while_moving(
         progress=request.progress,
         **request.admission,
     )
-    if not told.admitted:  # recorded already, and more speaks against it now
+    if not admission.admitted:  # recorded already, and more speaks against it now
         from shoal.ledger.admission import Refused
 
-        raise Refused(told)
+        raise Refused(admission)
     try:
-        yield {"admission": told}
+        yield {"admission": admission}
     except BaseException as error:
-        if told.entry is not None and not told.already:
-            _undo(request, told, told.entry.number, release.path.name, error)
+        if admission.entry is not None and not admission.already:
+            _undo(request, admission, admission.entry.number, release.path.name, error)
         raise
 
 
 def _undo(
-    request: Recordable, told: Admission, number: int, table: str, error: BaseException
+    request: Recordable, admission: Admission, number: int, table: str, error: BaseException
 ) -> None:
     """Tell the ledger that the release was never out; what stopped it is not hidden by that."""
     try:
-        if request.out is not None and not _is_out(request.out / table, told.table):
+        if request.out is not None and not _is_out(request.out / table, admission.table):
             request.ledger.withdraw(number, NOT_MOVED, never_out=True)
     except Exception as failed:
         error.add_note(

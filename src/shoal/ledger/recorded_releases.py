@@ -25,13 +25,13 @@ PEOPLE = "people"
 
 def find_never_out(entries: Sequence[Entry]) -> frozenset[int]:
     """The numbers of releases that nobody was given."""
-    return frozenset(int(one.body["number"]) for one in entries if one.body.get("never_out"))
+    return frozenset(int(entry.body["number"]) for entry in entries if entry.body.get("never_out"))
 
 
 def select_released(entries: Sequence[Entry]) -> list[Entry]:
     """The entries of releases that somebody may have: all but those that were never out."""
     inside = find_never_out(entries)
-    return [one for one in entries if one.kind in JUDGED_KINDS and one.number not in inside]
+    return [entry for entry in entries if entry.kind in JUDGED_KINDS and entry.number not in inside]
 
 
 def select_judged_with(entry: Entry, entries: Sequence[Entry]) -> list[Entry]:
@@ -41,10 +41,10 @@ def select_judged_with(entry: Entry, entries: Sequence[Entry]) -> list[Entry]:
     is kept: that one was never out may be said later.
     """
     return [
-        one
-        for one in entries
-        if one.kind not in JUDGED_KINDS
-        or ((one.number < entry.number or one.kind == FOREIGN) and one.number != entry.number)
+        other
+        for other in entries
+        if other.kind not in JUDGED_KINDS
+        or ((other.number < entry.number or other.kind == FOREIGN) and other.number != entry.number)
     ]
 
 
@@ -55,13 +55,13 @@ def find_entry_of_table(
 
     The same table may be recorded about several; then it must be said which are meant.
     """
-    found = [one for one in select_released(entries) if one.body.get("table") == table]
+    matches = [entry for entry in select_released(entries) if entry.body.get("table") == table]
     if about is not None:
-        found = [one for one in found if one.body.get("about") == about]
-    if len({one.body.get("about") for one in found}) > 1:
-        told = ", ".join(sorted(str(one.body.get("about")) for one in found))
-        raise UsageError(f"The table is recorded about several: {told}.", "add --about NAME.")
-    return found[0] if found else None
+        matches = [entry for entry in matches if entry.body.get("about") == about]
+    if len({entry.body.get("about") for entry in matches}) > 1:
+        names = ", ".join(sorted(str(entry.body.get("about")) for entry in matches))
+        raise UsageError(f"The table is recorded about several: {names}.", "add --about NAME.")
+    return matches[0] if matches else None
 
 
 def list_abouts(outline: ChainOutline) -> frozenset[str]:
@@ -87,7 +87,7 @@ def check_about(about: str, known: Collection[str]) -> str:
     name = about if about in known else about.strip()
     if not name:
         raise UsageError("Nobody is said to be whom the release is about.", "add --about NAME.")
-    alike = sorted(one for one in known if _folded(one) == _folded(name))
+    alike = sorted(other for other in known if _folded(other) == _folded(name))
     if name not in known and alike:
         raise UsageError(
             f"The name {name!r} differs from a recorded one in case or spaces only.",
@@ -114,7 +114,7 @@ def note_new_about(about: str, known: Collection[str]) -> tuple[str, ...]:
 
 def check_related(relation: str | Mapping[int, str] | None, entries: Sequence[Entry]) -> None:
     """Refuse a relation to an entry that is no release."""
-    numbers = {one.number for one in select_released(entries)}
+    numbers = {entry.number for entry in select_released(entries)}
     wrong = [n for n in relation if n not in numbers] if isinstance(relation, Mapping) else []
     if wrong:
         raise UsageError(
@@ -127,10 +127,10 @@ def check_withdrawable(
     number: int, entries: Sequence[Entry], never_out: bool, own: str = ""
 ) -> None:
     """Refuse to withdraw what is no release, is withdrawn, or cannot be said never to be out."""
-    kind = {one.number: one.kind for one in entries}.get(number)
+    kind = {entry.number: entry.kind for entry in entries}.get(number)
     if kind not in JUDGED_KINDS:
         raise UsageError(f"Entry {number} is no release.", "shoal ledger list shows them.")
-    signer = {one.number: one.signer for one in entries}[number]
+    signer = {entry.number: entry.signer for entry in entries}[number]
     if never_out and kind == RELEASE and signer != own:
         raise UsageError(
             f"Entry {number} is a release of another publisher, who alone can say that it was "
@@ -142,6 +142,6 @@ def check_withdrawable(
             f"Entry {number} is a release by somebody else, who may have given it to others.",
             "leave --never-out away: later releases are judged together with it.",
         )
-    gone = [one.number for one in entries if one.body.get("number") == number]
+    gone = [entry.number for entry in entries if entry.body.get("number") == number]
     if gone:
         raise UsageError(f"Entry {gone[0]} withdraws it already.", "nothing is to be done.")

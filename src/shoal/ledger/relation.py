@@ -54,23 +54,23 @@ _JOINED = Needs(releases=2, most=2, sensitive=False)
 def trace_lineage(manifest: Mapping[str, Any] | None, entries: Sequence[Entry]) -> frozenset[int]:
     """The entries that a release is based on: by its manifest, theirs, and so on."""
     tables = set(_line(manifest, entries))
-    return frozenset(one.number for one in entries if one.body.get("table") in tables)
+    return frozenset(entry.number for entry in entries if entry.body.get("table") in tables)
 
 
 def has_unrecorded_base(manifest: Mapping[str, Any] | None, entries: Sequence[Entry]) -> bool:
     """Whether a release is based, at whatever remove, on one that no entry is of."""
-    return not set(_line(manifest, entries)) <= {one.body.get("table") for one in entries}
+    return not set(_line(manifest, entries)) <= {entry.body.get("table") for entry in entries}
 
 
 def _line(manifest: Mapping[str, Any] | None, entries: Sequence[Entry]) -> list[str]:
     """The tables that a release is based on, the nearest first; their entries, if any, say on."""
     based = {str(e.body.get("table")): e.body["based_on"] for e in entries if "based_on" in e.body}
-    found: list[str] = []
+    tables: list[str] = []
     named = (manifest or {}).get("based_on")
-    while named and named not in found:
-        found.append(str(named))
+    while named and named not in tables:
+        tables.append(str(named))
         named = based.get(named)
-    return found
+    return tables
 
 
 def find_relation(known: AttackContext, declared: str, based: bool) -> tuple[str, str]:
@@ -88,11 +88,11 @@ def find_relation(known: AttackContext, declared: str, based: bool) -> tuple[str
 
 
 def _by_data(view: View) -> tuple[str, str]:
-    one, other = number_shared_values(view)
+    first, second = number_shared_values(view)
     if not view.shared:
-        return _by_rows(len(one), len(other))
-    size = 1 + int(max(one.max(), other.max()))
-    before, now = (np.bincount(numbers, minlength=size) for numbers in (one, other))
+        return _by_rows(len(first), len(second))
+    size = 1 + int(max(first.max(), second.max()))
+    before, now = (np.bincount(numbers, minlength=size) for numbers in (first, second))
     names = ", ".join(view.shared)
     if (before == now).all():
         return SAME, f"{names}: the same in both, as often"
@@ -118,9 +118,9 @@ _LOOKED_UP = Needs(releases=2, most=2, people=True, sensitive=False)
 class Coverage(NamedTuple):
     """How far the people given are the people of two releases."""
 
-    whole: bool = False
+    is_complete: bool = False
     """Whether everybody in one of the two is among them."""
-    found: int | None = None
+    people_found: int | None = None
     """How many of them are, or could be, in the second; None where they cannot be looked up."""
 
 
@@ -132,21 +132,23 @@ def measure_coverage(known: AttackContext) -> Coverage:
         view = known.view(BOTH, _LOOKED_UP)
     except (InputError, UsageError):  # the attack that looks them up says why it cannot
         return Coverage()
-    every = {name for one in known.releases for name in one.quasi}
-    (_, one), (found, other) = (_found(view, release) for release in view.releases)
-    return Coverage((one or other) and len(view.axes) == len(every), found)
+    every = {name for release in known.releases for name in release.quasi}
+    (_, covers_first), (people_found, covers_second) = (
+        _count_people(view, release) for release in view.releases
+    )
+    return Coverage((covers_first or covers_second) and len(view.axes) == len(every), people_found)
 
 
-def _found(view: View, release: ReleaseView) -> tuple[int, bool]:
+def _count_people(view: View, release: ReleaseView) -> tuple[int, bool]:
     """How many of the people a release has, and whether these are all who are in it."""
     assert view.people is not None
     if release.holds is not None:
-        found = int((release.holds >= 0).sum())
-        return found, found == len(release.class_)
+        people_found = int((release.holds >= 0).sum())
+        return people_found, people_found == len(release.class_)
     people, key = group_by_key(view.people, view.axes, "honest")
     start, classes = locate(release, view.axes, people)
     twins, several = np.bincount(key, minlength=len(people)), np.diff(start)
     each = np.bincount(classes, np.repeat(twins, several), len(release.cells))
-    found = int(twins[several > 0].sum())
-    whole = found >= len(release.class_) and bool((each >= release.rows).all())
-    return found, whole and not release.centroids  # near a centroid is everybody
+    people_found = int(twins[several > 0].sum())
+    whole = people_found >= len(release.class_) and bool((each >= release.rows).all())
+    return people_found, whole and not release.centroids  # near a centroid is everybody

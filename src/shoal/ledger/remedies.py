@@ -58,8 +58,8 @@ def suggest_smaller_spend(spend: Account) -> str:
     """What helps where the budget alone speaks against a release."""
     if spend.exceeded and spend.total is None:
         return _no_total(spend)
-    over = [one for one in spend.units if one.exceeded]
-    if not all(_has_room(one, _earlier(spend, one)) for one in over):
+    over = [unit for unit in spend.units if unit.exceeded]
+    if not all(_has_room(unit, _earlier(spend, unit)) for unit in over):
         return _ANOTHER_FORM if _fits_otherwise(spend) else _USED_UP
     return _smaller(spend, over)
 
@@ -83,28 +83,28 @@ def _has_room(unit: ProtectionUnit, earlier: Sequence[Spend]) -> bool:
     """Whether some release of a pure ε, however small, may follow the earlier ones."""
     if unit.budget is None:
         return True
-    counted = unit.counted(earlier)
+    counted = unit.add_up(earlier)
     return counted.within(unit.budget) and counted.epsilon < unit.budget.epsilon
 
 
 def _fits_otherwise(spend: Account) -> bool:
     """Whether this is the only randomised release, and counts would find something left."""
     only = spend.narrow == {len(spend.spends) - 1}
-    whole = [one for one in spend.units if one.name == PERSON]
-    return only and all(_has_room(one, one.spends) for one in whole)
+    whole = [unit for unit in spend.units if unit.name == PERSON]
+    return only and all(_has_room(unit, unit.spends) for unit in whole)
 
 
 def _smaller(spend: Account, over: Sequence[ProtectionUnit]) -> str:
     """Which of ε and δ is to be smaller, where that helps."""
-    if spend.alone and spend.composition == ZCDP and not spend.narrow:
+    if spend.pure_epsilon_note and spend.composition == ZCDP and not spend.narrow:
         return "publish with a smaller epsilon, or with a delta: Gaussian noise has a smaller ρ."
-    epsilon, delta = (any(_beyond(one, name) for one in over) for name in ("epsilon", "delta"))
+    epsilon, delta = (any(_beyond(unit, name) for unit in over) for name in ("epsilon", "delta"))
     if not delta:
         wide = spend.budget is not None and spend.own.delta > spend.budget.delta
         return (
             f"publish with a smaller epsilon{' or delta' if wide else ''}.{_at_most(spend, over)}"
         )
-    none = any(_delta_left(spend, one) <= 0 for one in over)
+    none = any(_delta_left(spend, unit) <= 0 for unit in over)
     way = "without a delta" if none else "with a smaller delta, or without one"
     if len(spend.spends) == 1:  # with a delta that fits, it spends what it states
         epsilon = not Spend(spend.own.epsilon).within(spend.budget or spend.own)
@@ -117,7 +117,7 @@ def _at_most(spend: Account, over: Sequence[ProtectionUnit]) -> str:
         return ""
     randomised = len(spend.spends) - 1 in spend.narrow
     left = [
-        (unit.budget.epsilon - unit.counted(_earlier(spend, unit)).epsilon)
+        (unit.budget.epsilon - unit.add_up(_earlier(spend, unit)).epsilon)
         / (2 if unit.name == VALUES and not randomised else 1)
         for unit in over
         if unit.budget is not None
@@ -139,7 +139,7 @@ def _delta_left(spend: Account, unit: ProtectionUnit) -> Fraction:
     """What of δ the earlier releases leave; alone, a release may have all of it."""
     earlier = _earlier(spend, unit)
     limit = Fraction(0) if unit.budget is None else unit.budget.delta
-    return limit - unit.counted(earlier).delta if earlier else limit
+    return limit - unit.add_up(earlier).delta if earlier else limit
 
 
 # What would let a refused release pass: commands to type, without what was done already.
@@ -170,31 +170,31 @@ class Refusal:
     ) -> tuple[str, ...]:
         """What would help against each cause, all of which must go; the worst first."""
         worst = sorted(
-            (one for one in weighed if one.exceeds),
-            key=lambda one: -one.beyond / max(one.finding.people, 1),
+            (judged for judged in weighed if judged.exceeds),
+            key=lambda judged: -judged.beyond / max(judged.finding.people, 1),
         )
-        found = [self._against(one) for one in worst]
-        found += [self._to_judge(number) for number, _ in unjudged]
+        alternatives = [self._against(judged) for judged in worst]
+        alternatives += [self._to_judge(number) for number, _ in unjudged]
         if spend.exceeded:
-            found.append([suggest_smaller_spend(spend)])
-        return tuple(dict.fromkeys("; or ".join(ways) for ways in found if ways))
+            alternatives.append([suggest_smaller_spend(spend)])
+        return tuple(dict.fromkeys("; or ".join(ways) for ways in alternatives if ways))
 
     @property
-    def _made(self) -> Mapping[str, Any]:
+    def _manifest(self) -> Mapping[str, Any]:
         return self.new.manifest or {}
 
     @property
     def _folder(self) -> str:
         """How a command names the release."""
-        return f"{self.new.name}/" if self._made else "RELEASE"
+        return f"{self.new.name}/" if self._manifest else "RELEASE"
 
     def _pairs_of(self, entries: Sequence[int]) -> list[JudgedPair]:
-        return [one for one in self.pairs if one.past.number in entries]
+        return [pair for pair in self.pairs if pair.past.number in entries]
 
     # Against an attack
 
-    def _against(self, one: JudgedFinding) -> list[str]:
-        pairs, attack = self._pairs_of(one.entries), one.finding.attack
+    def _against(self, judged: JudgedFinding) -> list[str]:
+        pairs, attack = self._pairs_of(judged.entries), judged.finding.attack
         related = [pair for pair in pairs if pair.relation != OVERLAP and not _foreign(pair)]
         if attack == "order":
             return ["write its rows in a random order, as shoal publish does, and admit it again"]
@@ -203,8 +203,8 @@ class Refusal:
         if attack in ANSWERED_BY_BASE and related:
             return [self._show_cells(related[-1])]
         if attack in CLASS_ATTACKS or attack not in VALUE_ATTACKS:
-            return [one.finding.defence.rstrip(".")]
-        return self._against_values(one, pairs)
+            return [judged.finding.defence.rstrip(".")]
+        return self._against_values(judged, pairs)
 
     def _rebase(self, pair: JudgedPair) -> str:
         people = "" if self.people_given else f", and admit it with --people {_TABLE}"
@@ -226,17 +226,17 @@ class Refusal:
             f"{self._publish(self._rule, pair)}, from a table with the person column that entry had"
         )
 
-    def _against_values(self, one: JudgedFinding, pairs: Sequence[JudgedPair]) -> list[str]:
+    def _against_values(self, judged: JudgedFinding, pairs: Sequence[JudgedPair]) -> list[str]:
         ways = []
-        if one.joined_by:
-            dropped = " ".join(f"--drop {shlex.quote(name)}" for name in one.joined_by)
+        if judged.joined_by:
+            dropped = " ".join(f"--drop {shlex.quote(name)}" for name in judged.joined_by)
             ways.append(
                 "leave out what an earlier release publishes as it is too: "
                 f"{self._publish(self._rule)} {dropped}"
             )
-        if one.finding.attack == WORST_PAIR:
+        if judged.finding.attack == WORST_PAIR:
             ways.append(self._say_people(pairs))
-        ways.append(self._larger(one.on, len(one.entries)))
+        ways.append(self._larger(judged.on, len(judged.entries)))
         if makers := sorted({_maker(pair) for pair in pairs if _foreign(pair)}):
             ways.append(f"publish one table together with {', '.join(makers)}: shoal pool")
         return ways
@@ -247,8 +247,14 @@ class Refusal:
                 f"say who the people are, so that the worst need not be assumed: {self._admit} "
                 f"--people {_TABLE}"
             )
-        found = min((p.people_found for p in pairs if p.people_found is not None), default=None)
-        of = "" if found is None else f" ({found:,} are found in its {self.new.rows:,} rows)"
+        people_found = min(
+            (p.people_found for p in pairs if p.people_found is not None), default=None
+        )
+        of = (
+            ""
+            if people_found is None
+            else f" ({people_found:,} are found in its {self.new.rows:,} rows)"
+        )
         return (
             f"the people given are not all who are in one of the releases{of}, so that the worst "
             "is assumed of the others: give the whole table that one of them was made of"
@@ -271,20 +277,20 @@ class Refusal:
     def _to_judge(self, number: int) -> list[str]:
         if number == UNRECORDED:
             return [_RECORD_BASE]
-        pair = next((one for one in self.pairs if one.past.number == number), None)
+        pair = next((pair_ for pair_ in self.pairs if pair_.past.number == number), None)
         if pair is None:
             return []
         if pair.unjudged == NOTHING_COMMON:
             return [
-                f"name the columns that mean the same as in {_named(pair)} alike, or, if it is "
-                f"about other people, say so: {self._admit} --about NAME"
+                f"name the columns that mean the same as in {_describe_pair(pair)} alike, or, if "
+                f"it is about other people, say so: {self._admit} --about NAME"
             ]
         if formed := self._formed(pair):
             return [formed]
         if other := self._roles(pair) or self._spelt_otherwise(pair):
             return [other]
         if not pair.how:  # the labels could not be read: the reason says which, and what to do
-            return [f"mend what stands in the way with {_named(pair)}, as said above"]
+            return [f"mend what stands in the way with {_describe_pair(pair)}, as said above"]
         if not self.people_given:
             return [f"say who the people are: {self._admit} --people {_TABLE}"]
         return [self._larger(self._first_sensitive, len(self.pairs))]
@@ -293,19 +299,21 @@ class Refusal:
         """Buckets and centroids, which cannot be compared: what to publish instead."""
         if self.new.buckets or self.new.centroids:
             return f"publish it in classes, without --form: {self._publish(self._rule)}"
-        if pair.past.seen.buckets:
-            return f"{_named(pair)} is in buckets, which nothing can be compared with"
+        if pair.past.published.buckets:
+            return f"{_describe_pair(pair)} is in buckets, which nothing can be compared with"
         return ""
 
     def _roles(self, pair: JudgedPair) -> str:
         """A column that is sensitive in one release and a cell in the other, or in none of both."""
-        both = pair.past.seen.schema, self.new.schema
-        sensitive, cells = ([getattr(one, role) for one in both] for role in ("sensitive", "quasi"))
-        names = [{column.name for column in one} for one in (*sensitive, *cells)]
+        both = pair.past.published.schema, self.new.schema
+        sensitive, cells = (
+            [getattr(release, role) for release in both] for role in ("sensitive", "quasi")
+        )
+        names = [{column.name for column in columns} for columns in (*sensitive, *cells)]
         if mixed := sorted((names[0] & names[3]) | (names[1] & names[2])):
             return (
-                f"give {', '.join(mixed)} the role in the schema that {_named(pair)} gives it, or "
-                f"leave that column out, and publish it again: {self._publish(self._rule)}"
+                f"give {', '.join(mixed)} the role in the schema that {_describe_pair(pair)} gives "
+                f"it, or leave that column out, and publish it again: {self._publish(self._rule)}"
             )
         if not names[0] & names[1] and pair.relation != OVERLAP and not pair.stated:
             return (
@@ -317,9 +325,10 @@ class Refusal:
     def _spelt_otherwise(self, pair: JudgedPair) -> str:
         """Sensitive columns without a value that both have, as if these were spelt otherwise."""
         both = [
-            {column.name for column in one.schema.sensitive} for one in (pair.past.seen, self.new)
+            {column.name for column in release.schema.sensitive}
+            for release in (pair.past.published, self.new)
         ]
-        listings = pair.past.seen.listings, self.new.listings
+        listings = pair.past.published.listings, self.new.listings
         names = [
             name
             for name in sorted(both[0] & both[1])
@@ -328,8 +337,8 @@ class Refusal:
         if not names:
             return ""
         return (
-            f"name the values of {', '.join(names)} as {_named(pair)} does; or, if it is about "
-            f"other people, say so: {self._admit} --about NAME"
+            f"name the values of {', '.join(names)} as {_describe_pair(pair)} does; or, if it is "
+            f"about other people, say so: {self._admit} --about NAME"
         )
 
     @property
@@ -340,7 +349,7 @@ class Refusal:
 
     @property
     def _rule(self) -> str:
-        return str(self._made.get("rule") or "k-anonymity k=5")
+        return str(self._manifest.get("rule") or "k-anonymity k=5")
 
     @property
     def _admit(self) -> str:
@@ -365,7 +374,7 @@ def _maker(pair: JudgedPair) -> str:
     return str(pair.past.entry.body.get("made_by", ""))
 
 
-def _named(pair: JudgedPair) -> str:
+def _describe_pair(pair: JudgedPair) -> str:
     return f"entry {pair.past.number}"
 
 

@@ -39,25 +39,25 @@ ABOUT, PUBLISHED, ROWS = "about.json", "published.arrow", "rows.arrow"
 _KEPT_ROLES = frozenset({"quasi", "sensitive", "keep", "person"})
 
 
-def pack_release(seen: PublishedTable, place: str = "", sketch: Sketch | None = None) -> bytes:
+def pack_release(published: PublishedTable, place: str = "", sketch: Sketch | None = None) -> bytes:
     """A release as it was read, where it lies, and its people's sketch: the bytes to be sealed."""
-    keyed = find_keyed_people(seen)
-    number, first = _distinct(seen)
+    keyed = find_keyed_people(published)
+    number, first = _distinct(published)
     about = {
         "edition": EDITION,
-        "name": seen.name,
-        "roles": _roles(seen).to_toml(),
-        "manifest": to_json_value(seen.manifest),
+        "name": published.name,
+        "roles": _roles(published).to_toml(),
+        "manifest": to_json_value(published.manifest),
         "key": None if keyed is None else keyed.key.hex(),
         "place": place,
         "sketch": None if sketch is None else sketch.to_json(),
     }
-    published = {name: _column(one, first) for name, one in seen.listings.items()}
+    columns = {name: _column(listing, first) for name, listing in published.listings.items()}
     rows = {"row": pa.array(number)} | ({} if keyed is None else {"person": keyed.person})
     target = io.BytesIO()
     with zipfile.ZipFile(target, "w", zipfile.ZIP_STORED) as archive:
         archive.writestr(ABOUT, json.dumps(about, ensure_ascii=False))
-        archive.writestr(PUBLISHED, _arrow(pa.table(published)))
+        archive.writestr(PUBLISHED, _arrow(pa.table(columns)))
         archive.writestr(ROWS, _arrow(pa.table(rows)))
     return target.getvalue()
 
@@ -94,29 +94,29 @@ def unpack_place_and_sketch(content: bytes) -> tuple[str, Sketch | None]:
         return "", None
 
 
-def hash_table_content(seen: PublishedTable) -> str:
+def hash_table_content(published: PublishedTable) -> str:
     """A hash of a table that lies in no file: of its columns and rows as they stand."""
-    found = hashlib.sha256()
-    for name, one in sorted(seen.listings.items()):
-        words = one.words()
+    digest = hashlib.sha256()
+    for name, listing in sorted(published.listings.items()):
+        words = listing.words()
         order = sorted(range(len(words)), key=lambda i: (words[i] is None, words[i] or ""))
         place = np.empty(len(words), np.int32)
         place[order] = np.arange(len(words))
-        found.update(json.dumps([name, [words[i] for i in order]]).encode())
-        found.update(place[one.codes].astype("<i4").tobytes())
-    return found.hexdigest()
+        digest.update(json.dumps([name, [words[i] for i in order]]).encode())
+        digest.update(place[listing.codes].astype("<i4").tobytes())
+    return digest.hexdigest()
 
 
-def _distinct(seen: PublishedTable) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+def _distinct(published: PublishedTable) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """Which distinct published row each row is, and where each of them first stands."""
-    return seen.classes(list(seen.listings))
+    return published.classes(list(published.listings))
 
 
-def _roles(seen: PublishedTable) -> Schema:
+def _roles(published: PublishedTable) -> Schema:
     """What is said of the published columns and the person; taxonomies written out."""
-    kept = tuple(c for c in seen.roles.columns if c.role in _KEPT_ROLES)
-    there = (c for c in kept if c.name in seen.listings or c.role == "person")
-    return inline_taxonomies(replace(seen.roles, columns=tuple(there)))
+    columns = tuple(c for c in published.roles.columns if c.role in _KEPT_ROLES)
+    there = (c for c in columns if c.name in published.listings or c.role == "person")
+    return inline_taxonomies(replace(published.roles, columns=tuple(there)))
 
 
 def _column(listing: Listing, rows: NDArray[Any]) -> pa.DictionaryArray:
@@ -129,10 +129,10 @@ def _column(listing: Listing, rows: NDArray[Any]) -> pa.DictionaryArray:
 
 
 def _listing(column: pa.ChunkedArray, number: NDArray[Any]) -> Listing:
-    found = column.combine_chunks()
-    words = found.dictionary.to_pylist()
-    codes = found.indices.fill_null(len(words)).to_numpy().astype(np.int32)
-    return Listing((*words, *([None] if found.null_count else [])), codes[number])
+    array = column.combine_chunks()
+    words = array.dictionary.to_pylist()
+    codes = array.indices.fill_null(len(words)).to_numpy().astype(np.int32)
+    return Listing((*words, *([None] if array.null_count else [])), codes[number])
 
 
 def _arrow(table: pa.Table) -> bytes:

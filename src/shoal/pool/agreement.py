@@ -70,9 +70,9 @@ class Agreement:
     @property
     def column(self) -> Column:
         """The column that says who provided a row."""
-        found = self.schema.provider
-        assert found is not None, "an agreement's schema has a provider"
-        return found
+        provider = self.schema.provider
+        assert provider is not None, "an agreement's schema has a provider"
+        return provider
 
     @property
     def against(self) -> tuple[MPrivacy, ...]:
@@ -87,7 +87,7 @@ class Agreement:
     @property
     def inside(self) -> Model:
         """What is asked of the rows that a coalition leaves."""
-        return Conjunction(tuple(part for one in self.against for part in unwrap_rule(one)))
+        return Conjunction(tuple(part for wrapped in self.against for part in unwrap_rule(wrapped)))
 
     @property
     def beside(self) -> tuple[Model, ...]:
@@ -138,16 +138,16 @@ class Agreement:
     def parse(cls, text: str) -> Agreement:
         """The agreement that ``to_json`` wrote."""
         try:
-            told = json.loads(text)
-            edition = int(told.pop("edition"))
+            stored = json.loads(text)
+            edition = int(stored.pop("edition"))
             if edition > EDITION:
                 raise InputError(
                     f"The pool is of edition {edition}; this program reads up to {EDITION}.",
                     "update Shoal.",
                 )
-            schema, rule = Schema.parse(told["schema"]), parse_rule(told["rule"])
-            names = tuple(map(str, told["providers"]))
-            return cls(**{**told, "schema": schema, "rule": rule, "providers": names})
+            schema, rule = Schema.parse(stored["schema"]), parse_rule(stored["rule"])
+            names = tuple(map(str, stored["providers"]))
+            return cls(**{**stored, "schema": schema, "rule": rule, "providers": names})
         except (ValueError, KeyError, TypeError, AttributeError, UsageError):
             raise InputError("pool.json cannot be read.", "take a whole copy of it.") from None
 
@@ -170,15 +170,15 @@ def make_agreement(
     names = tuple(check_provider_name(name) for name in providers)
     whole = complete_schema(schema)
     _check_sensitive(model, [column.name for column in whole.sensitive])
-    found = Agreement(whole, model, method, dict(parameters), hold_back, names, created)
+    agreement = Agreement(whole, model, method, dict(parameters), hold_back, names, created)
     if len(names) == 1:
         raise InputError(
             "One provider is named: there is nobody to publish together with.",
             "name all of them, or none: then whoever adds rows takes part.",
         )
     if names:
-        found.check_names(names)
-    return found
+        agreement.check_names(names)
+    return agreement
 
 
 def check_provider_name(name: str) -> str:
@@ -210,7 +210,7 @@ def _check_rule(rule: Model) -> None:
             "The rule promises nothing against providers who know their own rows.",
             f"wrap it: {line}.",
         )
-    if all(_empty(part) for one in against for part in unwrap_rule(one)):
+    if all(_empty(part) for wrapped in against for part in unwrap_rule(wrapped)):
         raise UsageError(
             f"The rule inside m-privacy promises nothing: every class meets {against[0].rule}.",
             f"ask for more: {_line(_wrapped(rule))}.",
@@ -235,7 +235,7 @@ def _check_rule(rule: Model) -> None:
 def _wrapped(rule: Model) -> str:
     """The rule with all that can be held against partners inside one m-privacy."""
     own = [part for part in split_rule(rule) if isinstance(part, MPrivacy)]
-    beside = [
+    outside = [
         str(p) for p in split_rule(rule) if not isinstance(p, MPrivacy) and explain_refusal(p)
     ]
     asked = [
@@ -243,7 +243,7 @@ def _wrapped(rule: Model) -> str:
     ]
     within = asked or ["k-anonymity k=5"]
     m = max([1, *(part.m for part in own)])
-    return " & ".join([f"m-privacy m={m} ({' & '.join(dict.fromkeys(within))})", *beside])
+    return " & ".join([f"m-privacy m={m} ({' & '.join(dict.fromkeys(within))})", *outside])
 
 
 def _empty(part: Model) -> bool:
@@ -273,7 +273,9 @@ def _check_sensitive(rule: Model, names: Sequence[str]) -> None:
         if more:
             more.append(f"on={format_parameter('*'.join(names[:2]))} for two together")
         line = _line(_about(rule, names))
-        raise UsageError(fact, f"name one: {line}{''.join(f'; or {one}' for one in more)}")
+        raise UsageError(
+            fact, f"name one: {line}{''.join(f'; or {alternative}' for alternative in more)}"
+        )
 
 
 def _unclear(part: Model, names: Sequence[str]) -> str:
@@ -292,7 +294,7 @@ def _unclear(part: Model, names: Sequence[str]) -> str:
 def _about(rule: Any, names: Sequence[str]) -> Model:
     """The rule with every requirement that is unclear about the first sensitive column."""
     if isinstance(rule, Conjunction):
-        return Conjunction(tuple(_about(one, names) for one in rule.models))
+        return Conjunction(tuple(_about(model, names) for model in rule.models))
     if isinstance(rule, MPrivacy):
         return replace(rule, rule=_about(rule.rule, names))
     return replace(rule, on=names[0]) if _unclear(rule, names) else rule  # type: ignore[no-any-return]
@@ -341,7 +343,7 @@ def _names(columns: Sequence[Column]) -> str:
     return ", ".join(column.name for column in columns)
 
 
-def check_agreement_hash(found: str, asked: str | None) -> None:
+def check_agreement_hash(signature: str, asked: str | None) -> None:
     """Refuse where a provider agreed on something else; the beginning of the hash is enough."""
     if asked is None:
         return
@@ -352,8 +354,8 @@ def check_agreement_hash(found: str, asked: str | None) -> None:
             "another's.",
             f"give at least {MIN_HASH_DIGITS} of the SHA-256 that you wrote down.",
         )
-    if not found.startswith(asked):
+    if not signature.startswith(asked):
         raise InputError(
-            f"The pool's agreement is {found[:MIN_HASH_DIGITS]}…, not the one given.",
+            f"The pool's agreement is {signature[:MIN_HASH_DIGITS]}…, not the one given.",
             "compare pool.json with the others'.",
         )

@@ -94,18 +94,18 @@ def count_rows_left(providers: Histogram, s: int) -> Rows:
 
     among = np.arange(len(count)) - start < s
     taken = np.where(among, largest(s + 1) - count, largest(s))
-    found = np.empty_like(count)
-    found[order] = providers.rows[class_] - taken
-    return found
+    left = np.empty_like(count)
+    left[order] = providers.rows[class_] - taken
+    return left
 
 
 def count_certain_rows(groups: Groups, s: int) -> Rows:
     """Per provider its rows whose value, in any sensitive column, s others can tell for sure."""
-    found = np.any([_one_value(shares, s) for shares in groups.shares], axis=0)
-    return _rows(groups.shares[0].providers, found)
+    is_certain = np.any([_has_single_value(shares, s) for shares in groups.shares], axis=0)
+    return _rows(groups.shares[0].providers, is_certain)
 
 
-def _one_value(shares: Contributions, s: int) -> NDArray[np.bool_]:
+def _has_single_value(shares: Contributions, s: int) -> NDArray[np.bool_]:
     """Per class and provider: whether without s others all rows of the class have one value.
 
     That is the provider's own, so it must have one only; and all who have another must go.
@@ -126,9 +126,9 @@ def count_own_classes(providers: Histogram) -> tuple[Rows, Rows]:
     return _rows(providers, alone), classes
 
 
-def _rows(providers: Histogram, found: NDArray[np.bool_]) -> Rows:
+def _rows(providers: Histogram, classes: NDArray[np.bool_]) -> Rows:
     size = providers.axis.size
-    rows = np.bincount(providers.value, weights=providers.count * found, minlength=size)
+    rows = np.bincount(providers.value, weights=providers.count * classes, minlength=size)
     return rows.astype(np.int64)
 
 
@@ -236,7 +236,7 @@ def collect_partner_facts(
         **together,
         **({"signers": sorted(agreement.providers)} if agreement.providers else {}),
     }
-    handed_in = {one.provider: one.rows for one in pool.partners}
+    handed_in = {partner.provider: partner.rows for partner in pool.partners}
     each = build_provider_pages(groups, rule, both, handed_in, together["withstood"])
     return PartnerFacts(certificate, each, counts)
 
@@ -275,8 +275,8 @@ def _groups(release: Release, rule: Model) -> Groups:
     """The classes of the published file, and who provided their rows."""
     schema = parse_released_schema(dict(release.manifest))
     with open_labels(release.path, schema, exact=True) as frame:
-        found = recount(frame, schema, read_row_providers(release, release.path))
-    return Groups.of(found.tally, found.cut, list_joint_columns(rule))
+        counted = recount(frame, schema, read_row_providers(release, release.path))
+    return Groups.of(counted.tally, counted.cut, list_joint_columns(rule))
 
 
 def find_smallest_shown_count(rule: Model) -> int:
@@ -385,14 +385,14 @@ def _several(part: Model) -> bool:
     return isinstance(part, DIVERSE) and min_class_rows(part) > 1
 
 
-def write_partner_files(folder: Path, told: PartnerFacts) -> tuple[str, dict[str, str]]:
+def write_partner_files(folder: Path, facts: PartnerFacts) -> tuple[str, dict[str, str]]:
     """Write the certificate and the pages; returns the certificate's hash and the pages' files."""
     folder.mkdir(mode=0o700)
-    record.write_json(folder / CERTIFICATE, told.certificate, 0o600)
+    record.write_json(folder / CERTIFICATE, facts.certificate, 0o600)
     signature = record.hash_file(folder / CERTIFICATE)
-    certificate = drawn.write_certificate({**told.certificate, "hash": signature})
-    files = name_page_files(told.pages)
-    texts = {files[name]: drawn.write_provider_page(page) for name, page in told.pages.items()}
+    certificate = drawn.write_certificate({**facts.certificate, "hash": signature})
+    files = name_page_files(facts.pages)
+    texts = {files[name]: drawn.write_provider_page(page) for name, page in facts.pages.items()}
     for file, text in {"certificate.html": certificate, **texts}.items():
         record.write_bytes(folder / file, text.encode(), 0o600)
     return signature, files
@@ -406,16 +406,16 @@ def name_page_files(names: Iterable[str]) -> dict[str, str]:
     >>> name_page_files(["Spital (West)", "?"])
     {'Spital (West)': 'for-Spital-West.html', '?': 'for-provider.html'}
     """
-    found: dict[str, str] = {}
+    files: dict[str, str] = {}
     taken: set[str] = set()
     for name in names:
         plain = re.sub(r"[^\w.-]+", "-", name).encode()[:LONGEST].decode(errors="ignore")
         plain = plain.strip("-.") or "provider"
         stems = chain((plain,), (f"{plain}-{number}" for number in count(2)))
-        stem = next(one for one in stems if _alike(one) not in taken)
+        stem = next(candidate for candidate in stems if _alike(candidate) not in taken)
         taken.add(_alike(stem))
-        found[name] = f"for-{stem}.html"
-    return found
+        files[name] = f"for-{stem}.html"
+    return files
 
 
 def _alike(stem: str) -> str:

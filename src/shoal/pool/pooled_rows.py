@@ -78,7 +78,7 @@ class PoolFolder:
 
     def others(self, provider: str) -> tuple[Partner, ...]:
         """The partners but one."""
-        return tuple(one for one in self.partners if one.provider != provider)
+        return tuple(partner for partner in self.partners if partner.provider != provider)
 
     def adding(self, provider: str, *options: str) -> str:
         """The line by which a provider adds its rows."""
@@ -170,21 +170,21 @@ def load_pool(place: Path) -> PoolFolder:
     except OSError:
         raise _unreadable(AGREEMENT) from None
     signed, partners = _partners(place / PRIVATE / PARTNERS)
-    found = sha256(content).hexdigest()
-    if found != signed:
+    signature = sha256(content).hexdigest()
+    if signature != signed:
         raise InputError(
             f"{AGREEMENT} was changed after it was signed.",
             "put the agreed file back, or make a new pool and let everybody agree again.",
         )
-    return PoolFolder(place, Agreement.parse(content.decode("utf-8")), found, partners)
+    return PoolFolder(place, Agreement.parse(content.decode("utf-8")), signature, partners)
 
 
 def _partners(path: Path) -> tuple[str, tuple[Partner, ...]]:
     """The hash of the agreement that was signed, and who handed in what."""
     again = "put back a copy of it, or make a new pool and let everybody add their rows again."
     try:
-        told = json.loads(path.read_text(encoding="utf-8"))
-        return str(told["agreement"]), tuple(Partner(**one) for one in told["partners"])
+        stored = json.loads(path.read_text(encoding="utf-8"))
+        return str(stored["agreement"]), tuple(Partner(**partner) for partner in stored["partners"])
     except (FileNotFoundError, NotADirectoryError):
         raise InputError(f"{PRIVATE}/{PARTNERS} of the pool is gone.", again) from None
     except OSError:
@@ -220,10 +220,10 @@ def lock_pool(place: Path) -> Iterator[PoolFolder]:
 
 def write_partners(place: Path, signature: str, partners: Sequence[Partner]) -> None:
     """Write down who handed in what: the old list stands until the new one is whole."""
-    told = [asdict(partner) for partner in partners]
+    listing = [asdict(partner) for partner in partners]
     manifest.replace_json(
         place / PRIVATE / PARTNERS,
-        {"edition": EDITION, "agreement": signature, "partners": told},
+        {"edition": EDITION, "agreement": signature, "partners": listing},
     )
 
 

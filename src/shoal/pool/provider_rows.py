@@ -84,8 +84,8 @@ def _rows(frame: Frame, agreement: Agreement, name: str) -> pa.Table:
     if agreement.column in dropped:
         _check_own(frame, agreement.column.name, name)
     survey(frame, fitted)  # a value that a hierarchy lacks is told to whom it belongs
-    found = read_columns(frame, [column.name for column in wanted])
-    rows = {c.name: _values(c.kind, found[c.name]) for c in wanted}
+    listings = read_columns(frame, [column.name for column in wanted])
+    rows = {c.name: _values(c.kind, listings[c.name]) for c in wanted}
     rows[agreement.column.name] = pa.repeat(name, len(rows[wanted[0].name]))
     return pa.table(
         {column: rows[column] for column in select_stored_columns(agreement.schema).names}
@@ -104,13 +104,13 @@ def _values(kind: str, listing: Listing) -> pa.Array:
 
 def _check_own(frame: Frame, column: str, name: str) -> None:
     """Where a table says who provided its rows, that is the one who hands them in."""
-    found = frame.values([column])[column]
+    distinct = frame.values([column])[column]
     own = sum(
         n
-        for value, n in zip(found.values, found.counts, strict=True)
+        for value, n in zip(distinct.values, distinct.counts, strict=True)
         if format_value(value) == name
     )
-    if others := int(found.counts.sum()) + found.nulls - int(own):
+    if others := int(distinct.counts.sum()) + distinct.nulls - int(own):
         raise InputError(
             f"Column {column!r} names another provider than the one given in "
             f"{format_count(others, 'row')}.",
@@ -143,8 +143,12 @@ def check_people_have_one_provider(pool: PoolFolder, rows: pa.Table) -> None:
     several = times.filter(pc.greater(times[f"{whose}_count_distinct"], 1))[person.name]
     if not len(several):
         return
-    found = pc.value_counts(known.filter(pc.is_in(known[person.name], value_set=several))[whose])
-    each = sorted((str(one["values"]), int(one["counts"])) for one in found.to_pylist())
+    providers = pc.value_counts(
+        known.filter(pc.is_in(known[person.name], value_set=several))[whose]
+    )
+    each = sorted(
+        (str(count_of["values"]), int(count_of["counts"])) for count_of in providers.to_pylist()
+    )
     raise InputError(
         f"{_people(len(several))} rows of more than one provider (column {person.name!r}): "
         f"{', '.join(f'{name!r} has {count:,}' for name, count in each)}.",

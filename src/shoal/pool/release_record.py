@@ -47,8 +47,8 @@ class PoolRelease:
 def read_pool_releases(pool: Path) -> tuple[PoolRelease, ...]:
     """The releases that were made of a pool, in their order."""
     try:
-        told = json.loads((pool / PRIVATE / PUBLISHED).read_text(encoding="utf-8"))
-        return tuple(PoolRelease(**one) for one in told["releases"])
+        stored = json.loads((pool / PRIVATE / PUBLISHED).read_text(encoding="utf-8"))
+        return tuple(PoolRelease(**release) for release in stored["releases"])
     except FileNotFoundError:
         return ()
     except (OSError, ValueError, KeyError, TypeError):
@@ -76,8 +76,8 @@ def check_no_earlier_release(
 
 def _is(out: Path, last: PoolRelease) -> bool:
     """Whether a folder holds that release; one of the same name elsewhere does not."""
-    found = find_release_unchecked(out) if out.exists() else None
-    return found is not None and found[1].get("sha256") == last.table_sha256
+    release = find_release_unchecked(out) if out.exists() else None
+    return release is not None and release[1].get("sha256") == last.table_sha256
 
 
 @contextmanager
@@ -110,7 +110,7 @@ def mark_work_begun(pool: Path, finals: Sequence[Path], earlier: int) -> Iterato
     releases there were.
     """
     note = pool / PRIVATE / WORKING
-    places = [str(one.absolute()) for one in finals]
+    places = [str(final.absolute()) for final in finals]
     replace_json(note, {"edition": EDITION, "places": places, "earlier": earlier})
     try:
         yield
@@ -127,7 +127,7 @@ def finish_killed_run(pool: Path) -> None:
     note = pool / PRIVATE / WORKING
     try:
         begun = json.loads(note.read_text(encoding="utf-8"))
-        places, earlier = [Path(one) for one in begun["places"]], int(begun["earlier"])
+        places, earlier = [Path(place) for place in begun["places"]], int(begun["earlier"])
         out = places[-1]
     except FileNotFoundError:
         return
@@ -142,4 +142,4 @@ def finish_killed_run(pool: Path) -> None:
 
 
 def _write(path: Path, releases: Sequence[PoolRelease]) -> None:
-    replace_json(path, {"edition": EDITION, "releases": [asdict(one) for one in releases]})
+    replace_json(path, {"edition": EDITION, "releases": [asdict(release) for release in releases]})

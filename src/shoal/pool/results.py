@@ -32,9 +32,9 @@ class Agreed:
 
     def to_json(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        told = {"folder": str(self.folder), "agreement": self.agreement, "rule": self.rule}
+        texts = {"folder": str(self.folder), "agreement": self.agreement, "rule": self.rule}
         names = {"providers": self.providers, "unjudged": self.unjudged, "beside": self.beside}
-        return {"edition": EDITION, **told, **{key: list(some) for key, some in names.items()}}
+        return {"edition": EDITION, **texts, **{key: list(some) for key, some in names.items()}}
 
     def __str__(self) -> str:
         open_ = list_open_risks({"unjudged": self.unjudged, "beside": self.beside})
@@ -55,8 +55,8 @@ class Added:
 
     def to_json(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        told = {"provider": self.provider, "rows": self.rows, "agreement": self.agreement}
-        return {"edition": EDITION, **told, "sha256": self.sha256, "awaited": list(self.awaited)}
+        facts = {"provider": self.provider, "rows": self.rows, "agreement": self.agreement}
+        return {"edition": EDITION, **facts, "sha256": self.sha256, "awaited": list(self.awaited)}
 
     def __str__(self) -> str:
         return (
@@ -77,17 +77,17 @@ class Status:
 
     def to_json(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        told = {"folder": str(self.folder), "agreement": self.agreement, "rule": self.rule}
+        texts = {"folder": str(self.folder), "agreement": self.agreement, "rule": self.rule}
         return {
             "edition": EDITION,
-            **told,
+            **texts,
             "added": list(self.added),
             "awaited": list(self.awaited),
         }
 
     def __str__(self) -> str:
-        who = {"rows added": self.added, "awaited": self.awaited}
-        lines = [f"{label}: {', '.join(names) or 'nobody'}" for label, names in who.items()]
+        groups = {"rows added": self.added, "awaited": self.awaited}
+        lines = [f"{label}: {', '.join(names) or 'nobody'}" for label, names in groups.items()]
         return "\n".join((f"agreement {self.agreement}", f"rule: {self.rule}", *lines))
 
 
@@ -119,5 +119,5 @@ class Pooled:
 
     def __str__(self) -> str:
         alone, classes = int(self.counts["of_one_provider"]), int(self.certificate["classes"])
-        told = (*warn_of_single_provider(alone, classes), *list_open_risks(self.certificate))
-        return "\n".join((str(self.release), f"certificate {self.hash}", *told))
+        notes = (*warn_of_single_provider(alone, classes), *list_open_risks(self.certificate))
+        return "\n".join((str(self.release), f"certificate {self.hash}", *notes))

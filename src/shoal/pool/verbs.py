@@ -81,10 +81,10 @@ def pool_init(
         parameters=parameters,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
     )
-    made = create_pool(_named(pool), agreement)
+    created = create_pool(_resolve_folder(pool), agreement)
     return Agreed(
-        made.folder,
-        made.hash,
+        created.folder,
+        created.hash,
         str(agreement.rule),
         agreement.providers,
         tuple(agreement.unjudged),
@@ -111,31 +111,31 @@ def pool_add(
     was asked for. ``reading`` says how the file is written, as in ``shoal.open``.
     """
     name = check_provider_name(provider)
-    with _at_work(_named(pool)) as found:
-        check_agreement_hash(found.hash, agreement)
-        found.agreement.check_name(name, (*found.names, *found.agreement.providers))
-        if name in found.names and not replace:
+    with _at_work(_resolve_folder(pool)) as state:
+        check_agreement_hash(state.hash, agreement)
+        state.agreement.check_name(name, (*state.names, *state.agreement.providers))
+        if name in state.names and not replace:
             raise InputError(
                 f"{name!r} has added its rows already.", "put others in their place with --replace."
             )
-        each = parse_one_row(one_row, found.agreement.schema)
-        rows = read_provider_rows(source, found.agreement, name, {**reading, "one_row": each})
-        content = hash_rows(rows, found.agreement.column.name)
-        check_rows_are_new(found, name, rows, content)
-        after = found.with_rows(name, rows, content, "" if each is None else str(each))
-    stored = next(one for one in after.partners if one.provider == name)
+        each = parse_one_row(one_row, state.agreement.schema)
+        rows = read_provider_rows(source, state.agreement, name, {**reading, "one_row": each})
+        content = hash_rows(rows, state.agreement.column.name)
+        check_rows_are_new(state, name, rows, content)
+        after = state.with_rows(name, rows, content, "" if each is None else str(each))
+    stored = next(partner for partner in after.partners if partner.provider == name)
     return Added(name, stored.rows, after.hash, stored.sha256, after.awaited)
 
 
 def pool_status(pool: str | Path) -> Status:
     """Who has added rows to a pool and who is awaited, and what was agreed on."""
-    home = _named(pool)
+    home = _resolve_folder(pool)
     load_pool(home)
     with suppress(InputError, OutputError), _at_work(home):
         pass  # what a killed run left is removed, where that may be done now
-    found = load_pool(home)
-    names = tuple(sorted(found.names))
-    return Status(found.folder, found.hash, str(found.agreement.rule), names, found.awaited)
+    state = load_pool(home)
+    names = tuple(sorted(state.names))
+    return Status(state.folder, state.hash, str(state.agreement.rule), names, state.awaited)
 
 
 def pool_publish(
@@ -156,43 +156,47 @@ def pool_publish(
     compare them, unless it takes the last one's place (``replace``, in the same folder) or is asked
     for (``again``); certificate and pages then say how many came before.
     """
-    place, home = _named(out), _named(pool)
-    companion, beside = folder.default_companion(place), locate_partners_folder(place)
-    with _at_work(home) as found:
-        check_agreement_hash(found.hash, agreement)
-        _check_complete(found)
+    place, home = _resolve_folder(out), _resolve_folder(pool)
+    companion, partners_folder = folder.default_companion(place), locate_partners_folder(place)
+    with _at_work(home) as state:
+        check_agreement_hash(state.hash, agreement)
+        _check_complete(state)
         earlier = read_pool_releases(home)
         check_no_earlier_release(earlier, place, replace=replace, again=again)
-        finals = companion, beside, place
+        finals = companion, partners_folder, place
         # from here on something is written beside the release, be it an empty file
         with mark_work_begun(home, finals, len(earlier)):
             folder.check_output_free(place, companion, replace)
-            check_partners_folder(beside, replace)
-            rows = found.rows()
-            check_people_have_one_provider(found, rows)
+            check_partners_folder(partners_folder, replace)
+            rows = state.rows()
+            check_people_have_one_provider(state, rows)
             with folder.make_aside(place) as (root,):
-                release = _published(found.agreement, rows, root / place.name, format, progress)
+                release = _publish_rows(state.agreement, rows, root / place.name, format, progress)
                 progress("looking from every side", 0, 1)
-                told = collect_partner_facts(found, release, date.today(), len(earlier))
-                signature, pages = write_partner_files(root / beside.name, told)
+                facts = collect_partner_facts(state, release, date.today(), len(earlier))
+                signature, pages = write_partner_files(root / partners_folder.name, facts)
                 new, hidden = root / place.name, folder.default_companion(root / place.name)
-                pairs = (hidden, companion), (root / beside.name, beside), (new, place)
-                with record_pool_release(home, earlier, _record(told, signature, place), place):
+                pairs = (
+                    (hidden, companion),
+                    (root / partners_folder.name, partners_folder),
+                    (new, place),
+                )
+                with record_pool_release(home, earlier, _record(facts, signature, place), place):
                     folder.move_into_place(*pairs, replace=replace)
-    release = _moved(release, place, companion)
-    return Pooled(release, told.certificate, signature, beside, pages, told.counts)
+    release = _at_place(release, place, companion)
+    return Pooled(release, facts.certificate, signature, partners_folder, pages, facts.counts)
 
 
 @contextmanager
 def _at_work(home: Path) -> Iterator[PoolFolder]:
     """The pool, while nobody else changes it, without what a killed run left."""
-    with lock_pool(home) as found:
+    with lock_pool(home) as pool:
         finish_killed_run(home)
-        yield found
+        yield pool
 
 
-def _record(told: PartnerFacts, signature: str, place: Path) -> PoolRelease:
-    about = told.certificate
+def _record(facts: PartnerFacts, signature: str, place: Path) -> PoolRelease:
+    about = facts.certificate
     return PoolRelease(about["date"], about["release_sha256"], signature, place.name)
 
 
@@ -210,7 +214,7 @@ def _check_complete(pool: PoolFolder) -> None:
     pool.agreement.check_names(pool.names)
 
 
-def _published(
+def _publish_rows(
     agreement: Agreement, rows: pa.Table, out: Path, format: str, progress: Progress
 ) -> Release:
     schema = select_stored_columns(agreement.schema)
@@ -228,11 +232,11 @@ def _published(
         )
 
 
-def _moved(release: Release, out: Path, companion: Path) -> Release:
+def _at_place(release: Release, out: Path, companion: Path) -> Release:
     return replace(release, folder=out, companion=companion)
 
 
-def _named(folder: str | Path) -> Path:
+def _resolve_folder(folder: str | Path) -> Path:
     """The folder by a path that ends in its name, which ``.`` and ``..`` do not."""
     path = Path(folder)
     return path if path.name not in ("", "..") else Path(os.path.abspath(path))

@@ -105,14 +105,16 @@ def attack(
     return run_attack(name, known, which, asked)
 
 
-def _check_audit(releases: Sequence[Any], given: Sequence[Any], options: Mapping[str, Any]) -> None:
+def _check_audit(
+    releases: Sequence[Any], values: Sequence[Any], options: Mapping[str, Any]
+) -> None:
     """Refuse what has no meaning where a mechanism is run again."""
     if len(releases) != 1:
         raise UsageError(
             f"{AUDITING} takes one release, and {len(releases)} are given.",
             "give one, and the table that it was made of as --original FILE.",
         )
-    if any(one not in (None, ()) for one in given) or set(options) - {"runs", "confidence"}:
+    if any(value not in (None, ()) for value in values) or set(options) - {"runs", "confidence"}:
         raise UsageError(
             f"{AUDITING} looks at no rows: it takes a release and its original alone.",
             "leave everything out but --original FILE and --runs N.",

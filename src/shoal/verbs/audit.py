@@ -112,20 +112,20 @@ class Audit:
 
     def reached(self, model: str, on: str | None = None, **parameters: Any) -> float:
         """What the table reaches for a model, by its name (and column, and other parameters)."""
-        for one in self.measured:
-            same = all(dict(one.parameters).get(k) == v for k, v in parameters.items())
-            if one.model == model and on in (None, one.on) and same:
-                return one.value
+        for each in self.measured:
+            same = all(dict(each.parameters).get(k) == v for k, v in parameters.items())
+            if each.model == model and on in (None, each.on) and same:
+                return each.value
         for left in self.not_evaluated:
             if left.model == model and on in (None, left.on):
                 raise NotEvaluatedError(f"{model} was not evaluated: {left.reason}")
-        known = sorted({one.model for one in self.measured})
+        known = sorted({measured.model for measured in self.measured})
         raise UsageError(f"{model!r} was not measured.", f"measured are: {', '.join(known)}.")
 
     def to_json(self) -> dict[str, Any]:
         """The audit as JSON; edition 1."""
         k = self.kept_columns_k
-        kept = {} if k is None else {"kept_columns_k": k}
+        kept_columns = {} if k is None else {"kept_columns_k": k}
         unknown = self.people_not_evaluated
         return {
             "edition": EDITION,
@@ -133,9 +133,9 @@ class Audit:
             "people": self.people,
             **({"people_not_evaluated": unknown} if unknown else {}),
             "classes": self.classes,
-            "reached": [one.to_json() for one in self.measured],
-            "not_evaluated": [one.to_json() for one in self.not_evaluated],
-            "risk": to_json_value(self.risk.to_dict() | kept),
+            "reached": [measured.to_json() for measured in self.measured],
+            "not_evaluated": [model.to_json() for model in self.not_evaluated],
+            "risk": to_json_value(self.risk.to_dict() | kept_columns),
             "utility": to_json_value(self.utility),
             **({"missing": dict(self.missing)} if self.missing else {}),
         }
@@ -146,8 +146,8 @@ class Audit:
         lines = [f"{self.rows:,} rows{whose} in {self.classes:,} classes"]
         if self.people_not_evaluated:
             lines.append(f"  people: not evaluated, {self.people_not_evaluated}")
-        lines += [_line(_called(one), one.value) for one in self.measured]
-        lines += [f"  {_called(one):<52} not evaluated" for one in self.not_evaluated]
+        lines += [_line(_called(measured), measured.value) for measured in self.measured]
+        lines += [f"  {_called(model):<52} not evaluated" for model in self.not_evaluated]
         lines += [f"  not evaluated: {why}" for why in dict.fromkeys(self._reasons())]
         lines += [_line(f"rows without {name}", rows) for name, rows in self.missing.items()]
         lines += self._risks()
@@ -165,25 +165,25 @@ class Audit:
         return f"<pre>{escape(str(self))}</pre>"
 
     def _reasons(self) -> list[str]:
-        return [one.reason for one in self.not_evaluated]
+        return [model.reason for model in self.not_evaluated]
 
     def _risks(self) -> list[str]:
         risk = self.risk
-        found = {
+        risks = {
             "risk of the person most at risk (prosecutor)": risk.prosecutor,
             "risk of the person most at risk (journalist)": risk.journalist,
             "mean risk (marketer)": risk.marketer,
             "people unique in the table": risk.uniques,
         }
         for name, estimate in risk.population_uniques.items():
-            found[f"share unique in the population ({name})"] = estimate.share
-        return [_line(name, value) for name, value in found.items() if not math.isnan(value)]
+            risks[f"share unique in the population ({name})"] = estimate.share
+        return [_line(name, value) for name, value in risks.items() if not math.isnan(value)]
 
 
-def _called(one: MeasuredModel | NotEvaluated) -> str:
+def _called(measured: MeasuredModel | NotEvaluated) -> str:
     """A model with its other parameters and its column."""
-    extra = "".join(f" {k}={v}" for k, v in one.parameters)
-    return one.model + extra + (f" on {one.on}" if one.on else "")
+    extra = "".join(f" {k}={v}" for k, v in measured.parameters)
+    return measured.model + extra + (f" on {measured.on}" if measured.on else "")
 
 
 def _line(name: str, value: float) -> str:
@@ -209,7 +209,7 @@ def audit(
     Where a person column or a release's private companion tells, people are counted, not rows;
     models of distributions are then evaluated only on columns of which nobody has two values.
     """
-    given, release = source, find_release(source)
+    source_and_release, release = source, find_release(source)
     buckets = release is not None and publishes_buckets(release[1])
     if release is not None:
         refuse_noisy(release[1], "has no classes to measure")
@@ -224,9 +224,11 @@ def audit(
         _refuse_in_buckets(original, population)
     if release is not None:
         check_centroid_comparison(release[1], original, population)
-        original = select_published_rows(given, original)
-    people, unknown = (None, "") if release is None else find_release_persons(given, *release)
-    person = None if release is None else find_person_column(given, source)
+        original = select_published_rows(source_and_release, original)
+    people, unknown = (
+        (None, "") if release is None else find_release_persons(source_and_release, *release)
+    )
+    person = None if release is None else find_person_column(source_and_release, source)
     with open_labels(source, schema, exact=own, **reading) as frame:
         schema = schema.expand([field.name for field in frame.fields])
         if release is None:
@@ -235,7 +237,9 @@ def audit(
         sizes, members = count_people_sharing(frame, schema, count, people)
         if sampling_fraction is None:
             sampling_fraction = _from_weights(frame, schema, count.tally.rows)
-        groups, seen, seen_members = _classes(frame, schema, count, population, own, people, person)
+        groups, seen_classes, seen_members = _classes(
+            frame, schema, count, population, own, people, person
+        )
     measured, left = _reached(groups, buckets, bool(answers))
     return Audit(
         int(groups.row_counts.sum()),
@@ -243,9 +247,9 @@ def audit(
         (*measured, *_spent(answers)),
         assess(
             sizes,
-            seen.population,
+            seen_classes.population,
             sampling_fraction,
-            population_rows=seen.rows,
+            population_rows=seen_classes.rows,
             members=members,
             population_members=seen_members,
             table_rows=count.tally.rows,
@@ -289,7 +293,7 @@ def _classes(
         groups = Groups.of(count.tally, count.cut)
         return groups, groups, count.members
     covered = add_population(count, schema, population, own, person)
-    known = _known(schema, population)
+    known = _with_known_columns(schema, population)
     groups = Groups.of(covered.tally, covered.cut)
     if known == schema:
         return groups, groups, count.members
@@ -297,7 +301,7 @@ def _classes(
     return groups, Groups.of(more.tally, more.cut), more.members
 
 
-def _known(schema: Schema, population: Any) -> Schema:
+def _with_known_columns(schema: Schema, population: Any) -> Schema:
     """The schema as whoever has a population knows people: by the kept columns too that it has."""
     if not schema.keep:
         return schema
@@ -315,15 +319,15 @@ def _from_weights(frame: Frame, schema: Schema, rows: int) -> float | None:
     weight = schema.weight
     if weight is None or weight.name not in {field.name for field in frame.fields}:
         return None
-    found = frame.values([weight.name])[weight.name]
-    people = float(np.dot(np.array(found.values, np.float64), found.counts))
+    distinct = frame.values([weight.name])[weight.name]
+    people = float(np.dot(np.array(distinct.values, np.float64), distinct.counts))
     return min(1.0, rows / people) if people > 0 else None
 
 
 def _spent(answers: Mapping[str, Answers]) -> Iterable[MeasuredModel]:
     """What the answers of each column of a randomised release spend, by how they are drawn."""
-    for name, one in answers.items():
-        spend = compute_response_spend(one.bins.size, one.keep)
+    for name, answers_of_column in answers.items():
+        spend = compute_response_spend(answers_of_column.bins.size, answers_of_column.keep)
         yield MeasuredModel("differential-privacy", float(spend.epsilon), name)
 
 
@@ -335,7 +339,7 @@ def _reached(
     Where quasi-identifiers are published as they are, in ``buckets``, none that hides identity.
     Where values were ``answered`` for none that judges them: answers are nobody's values.
     """
-    found, left = [], []
+    measured, left = [], []
     for name, model in registry().items():
         named = any(field.name == "on" for field in dataclasses.fields(model))
         axes: list[Axis | None] = [h.axis for h in groups.sensitive] if named else [None]
@@ -351,21 +355,21 @@ def _reached(
                     if buckets and groups.written is not None:
                         raise NotEvaluatedError(PERMUTED_VALUES)
                     value = float(probe.reached(groups))
-                    found.append(MeasuredModel(name, value, on, with_it))
+                    measured.append(MeasuredModel(name, value, on, with_it))
                 except (NotEvaluatedError, UndecidedError) as error:
                     left.append(NotEvaluated(name, on, with_it, error.fact))
-    return tuple(found), tuple(left)
+    return tuple(measured), tuple(left)
 
 
 def _utility(count: Recount, groups: Groups, schema: Schema, original: Any) -> dict[str, Any]:
     """What is known without the original, and with it what was lost."""
     rows, classes = int(groups.row_counts.sum()), len(groups)
-    found: dict[str, Any] = {
+    utility: dict[str, Any] = {
         "average_class_size": rows / classes,
         "discernibility": discernibility.raw(count.tally, count.cut),
     }
     if original is None:
-        return found
+        return utility
     wanted = dataclasses.replace(schema, columns=(*schema.quasi, *schema.sensitive))
     with open_frame(original, kinds=wanted.kinds) as frame:
         fields = [field for field in frame.fields if field.name in wanted.names]
@@ -373,7 +377,7 @@ def _utility(count: Recount, groups: Groups, schema: Schema, original: Any) -> d
     both, cut = tally_with_published(tally, count)
     lost = loss.loss(both, cut)
     pooled = transport_cut(tally, cut)
-    return found | {
+    return utility | {
         "loss": lost,
         "granularity": 1 - lost,
         "discernibility": discernibility.raw(both, cut),

@@ -102,19 +102,19 @@ def forecast(
     share = wanted if wanted <= 1 else _part(int(wanted), people)
     asked = OverlapScenario(share, people if rows is None else rows, l, others, confidence)
     asked.shared(people)
-    given: dict[str, Any] = {
+    settings: dict[str, Any] = {
         "repeats": repeats,
         "seed": seed,
         "original": original is not None,
         "population": population is not None,
     }
     each = _by_column(
-        all_columns, OverlapEnds.of(asked, same_people), (method, rule), given, progress
+        all_columns, OverlapEnds.of(asked, same_people), (method, rule), settings, progress
     )
-    found = select_worst_forecast(each)
+    result = select_worst_forecast(each)
     if out is not None:
-        found.page().write(out)
-    return found
+        result.page().write(out)
+    return result
 
 
 def _check_drawn(repeats: int, seed: int) -> None:
@@ -140,16 +140,16 @@ def _by_column(
     release: OurRelease,
     ends: OverlapEnds,
     publishing: tuple[str | None, Model | str | None],
-    given: Mapping[str, Any],
+    settings: Mapping[str, Any],
     progress: Progress,
 ) -> list[Forecast]:
     """The forecast of each column, by others who publish by a method under a rule."""
-    found = []
+    forecasts = []
     for read in release.each:
         publisher = suppose_publisher(
-            read.seen, read.ours, *publishing, several=bool(release.by_column)
+            read.published, read.ours, *publishing, several=bool(release.by_column)
         )
-        drawn = int(given["repeats"]), int(given["seed"])
+        drawn = int(settings["repeats"]), int(settings["seed"])
         around = fit_local_distribution(read.ours, cut_coarse_partitions(read.ours))
         tried = [
             (
@@ -158,10 +158,12 @@ def _by_column(
             )
             for i, asked in enumerate(ends.each)
         ]
-        estimates, asked = max(tried, key=lambda one: one[0][0].risk)
+        estimates, asked = max(tried, key=lambda end: end[0][0].risk)
         compared = _compared(tried)
-        found.append(_found(read, asked, publisher, estimates, {**given, **compared}))
-    return found
+        forecasts.append(
+            _build_forecast(read, asked, publisher, estimates, {**settings, **compared})
+        )
+    return forecasts
 
 
 def _compared(
@@ -170,15 +172,15 @@ def _compared(
     """What each end of how the others' people may coincide would expose, where both were tried."""
     if len(tried) < 2:
         return {}
-    return {"by_same_people": {f"{one.same_people:g}": some[0].risk for some, one in tried}}
+    return {"by_same_people": {f"{end.same_people:g}": some[0].risk for some, end in tried}}
 
 
-def _found(
+def _build_forecast(
     read: OurRelease,
     asked: OverlapScenario,
     publisher: OtherPublisher,
     estimates: Sequence[ExposureEstimate],
-    given: Mapping[str, Any],
+    options: Mapping[str, Any],
 ) -> Forecast:
     """The result: estimates, what was supposed, and the classes by the first, the default."""
     ours = read.ours
@@ -190,7 +192,7 @@ def _found(
         "l": asked.l,
         "confidence": asked.confidence,
         "same_people": asked.same_people if asked.others > 1 else None,
-        **given,
+        **options,
         "method": publisher.method,
         "rule": str(publisher.rule),
         "known": read.known,
@@ -198,26 +200,26 @@ def _found(
         "population_values": ours.population_values is not None,
     }
     return Forecast(
-        read.seen.name,
+        read.published.name,
         ours.sensitive.name,
         ours.people,
         ours.classes,
-        {one.name: one for one in estimates},
+        {estimate.name: estimate for estimate in estimates},
         _exposed(read, estimates[0]),
-        int(((ours.known.distinct > 0) & (ours.known.distinct < asked.l)).sum()),
+        int(((ours.known_values.distinct > 0) & (ours.known_values.distinct < asked.l)).sum()),
         settings,
         (
             *read.suppositions,
             *publisher.suppositions,
             *_ours_again(read, asked, publisher),
-            *_worse_of(asked, given),
+            *_worse_of(asked, options),
         ),
     )
 
 
-def _worse_of(asked: OverlapScenario, given: Mapping[str, Any]) -> tuple[str, ...]:
+def _worse_of(asked: OverlapScenario, settings: Mapping[str, Any]) -> tuple[str, ...]:
     """Which of the two ways in which the others' people may coincide was taken, and the other."""
-    risks = given.get("by_same_people")
+    risks = settings.get("by_same_people")
     if risks is None:
         return asked.coincidence[:1]
     taken, other = ("the same people in all", "independent ones")[:: 1 if asked.same_people else -1]
@@ -235,7 +237,7 @@ def _ours_again(
     people = read.ours.people
     if not asked.shared(people) == asked.rows == people:
         return ()
-    stated = read.seen.manifest or {}
+    stated = read.published.manifest or {}
     same = (stated.get("method"), stated.get("rule")) == (publisher.method, str(publisher.rule))
     whose = "the other release" if asked.others == 1 else "every other release"
     alike = ", and cut alike, by the same method under the same rule" if same else ""
@@ -267,8 +269,8 @@ def _estimates(
     """
     progress("estimating", 0, 1)
     ours, (repeats, seed), (before, runs) = read.ours, drawn, turn
-    papers = [estimate_by_paper(ours, asked, one) for one in READINGS]
-    found = simulate(
+    papers = [estimate_by_paper(ours, asked, reading) for reading in READINGS]
+    simulated = simulate(
         ours,
         around,
         asked,
@@ -279,13 +281,13 @@ def _estimates(
             "simulating releases", before * total + done, runs * total
         ),
     )
-    return [found.at(asked.l), estimate_by_closed_form(ours, around, asked), *papers]
+    return [simulated.at(asked.l), estimate_by_closed_form(ours, around, asked), *papers]
 
 
 def _exposed(read: OurRelease, estimate: ExposureEstimate) -> tuple[AtRisk, ...]:
     """The classes that may be exposed, the likeliest first; of equals the one with fewer values."""
     ours, published = read.ours, read.view.releases[0]
-    values = ours.known.distinct
+    values = ours.known_values.distinct
     rows = np.bincount(ours.class_, minlength=ours.classes)
     _, first = np.unique(ours.class_, return_index=True)
     order = np.lexsort((rows, values, -estimate.classes))[:MAX_LISTED_CLASSES]

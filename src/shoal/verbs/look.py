@@ -98,23 +98,23 @@ class Look:
     def growth(self) -> list[tuple[str, int]]:
         """How many become unique as quasi-identifiers are added, the most revealing first."""
         before: set[int] = set()
-        found = []
+        steps = []
         for step in self.steps:
             (added,) = set(step.columns) - before
             before = set(step.columns)
-            found.append((self.columns[added], step.uniques))
-        return found
+            steps.append((self.columns[added], step.uniques))
+        return steps
 
     def overlooked(self) -> list[tuple[str, int, int]]:
         """Columns left out of the quasi-identifier: name, unique people without and with it."""
-        by_columns = {one.columns: one.uniques for one in self.subsets}
+        by_columns = {subset.columns: subset.uniques for subset in self.subsets}
         known = self._quasi()
-        found = [
+        candidates = [
             (name, self.unique, by_columns[tuple(sorted((*known, i)))])
             for i, name in enumerate(self.columns)
             if i not in known
         ]
-        return sorted(found, key=lambda one: -one[2])
+        return sorted(candidates, key=lambda candidate: -candidate[2])
 
     def to_json(self) -> dict[str, Any]:
         """Columns with roles and reasons, uniqueness, and the risk of each subset."""
@@ -131,11 +131,11 @@ class Look:
         ]
         subsets = [
             {
-                "columns": [self.columns[i] for i in one.columns],
-                "unique": one.uniques,
-                "classes": one.classes,
+                "columns": [self.columns[i] for i in subset.columns],
+                "unique": subset.uniques,
+                "classes": subset.classes,
             }
-            for one in self.subsets
+            for subset in self.subsets
         ]
         return to_json_object(
             {
@@ -179,7 +179,7 @@ def look(source: Any, schema: Schema | None = None, **reading: Any) -> Look:
     with open_frame(source, kinds=schema.kinds if schema else None, **reading) as frame:
         profiles = frame.profile()
         suggested = _stated(Schema.suggest(frame), schema)
-        columns = _known(frame.fields, profiles, suggested)
+        columns = _find_known_columns(frame.fields, profiles, suggested)
         subsets, steps, unique = _subsets(frame, columns, suggested)
     rows = next(iter(profiles.values())).rows
     dropped = [column for column in suggested.columns if column.role in DROPPED]
@@ -225,11 +225,13 @@ def _subsets(
     undecided = [i for i, name in enumerate(columns) if schema.column(name).role == "undecided"]
     together = tuple(sorted((*known, *undecided)))
     subsets = tuple(subset_risks(*counted, [*others, together] if together else others))
-    unique = next((one.uniques for one in subsets if one.columns == together), 0)
+    unique = next((subset.uniques for subset in subsets if subset.columns == together), 0)
     return subsets, tuple(rank_revealing_columns(*counted, known)), unique
 
 
-def _known(fields: Sequence[Field], profiles: Mapping[str, Profile], schema: Schema) -> list[str]:
+def _find_known_columns(
+    fields: Sequence[Field], profiles: Mapping[str, Profile], schema: Schema
+) -> list[str]:
     """The columns that an adversary might know: not those dropped, nor the sensitive ones alone."""
     roles = {column.name: column.role for column in schema.columns}
     able = [

@@ -77,19 +77,19 @@ class Breach:
     labels: Mapping[str, Any] | None = None
     """The labels of the class, by column, where they were asked for."""
 
-    def told(self) -> str:
+    def describe(self) -> str:
         """In words."""
         shown = ", ".join(f"{name} {label}" for name, label in (self.labels or {}).items())
         where = f"a class of {format_count(self.rows, 'row')}" + (f" ({shown})" if shown else "")
         if not self.members:
             return f"{where} fails by itself"
-        who = ", ".join(self.coalition or ()) or format_count(self.members, "provider")
+        members = ", ".join(self.coalition or ()) or format_count(self.members, "provider")
         values = "".join(
             f", {format_count(n, 'value')} of {name}" for name, n in self.distinct.items()
         )
         more = ", …" if self.left > len(self.records) else ""
         rows = f" (in the table {', '.join(map(str, self.records))}{more})" if self.records else ""
-        return f"without {who}, {where} has {format_count(self.left, 'row')}{rows}{values}"
+        return f"without {members}, {where} has {format_count(self.left, 'row')}{rows}{values}"
 
 
 @dataclass(frozen=True)
@@ -135,8 +135,8 @@ class MPrivate:
     def unnamed(self) -> MPrivate:
         """The same for those who may not know which providers break it, nor whose rows are left."""
         worst, breaks = (
-            one and replace(one, coalition=None, records=(), labels=None)
-            for one in (self.worst, self.breaks)
+            breach and replace(breach, coalition=None, records=(), labels=None)
+            for breach in (self.worst, self.breaks)
         )
         return replace(self, coalition=None, worst=worst, breaks=breaks, each=())
 
@@ -155,9 +155,9 @@ class MPrivate:
             f"m-privacy m={self.m} ({self.rule}): {'holds' if self.holds else 'DOES NOT HOLD'}",
         ]
         if self.worst:
-            lines.append(f"  at m={self.m}: {self.worst.told()}")
+            lines.append(f"  at m={self.m}: {self.worst.describe()}")
         if self.breaks and self.breaks.m != self.m:
-            lines.append(f"  at m={self.breaks.m}: {self.breaks.told()}")
+            lines.append(f"  at m={self.breaks.m}: {self.breaks.describe()}")
         largest = "none" if self.largest_m is None else f"{self.largest_m:,}"
         lines.append(f"  largest m: {largest}{UNDECIDED if self.undecided else ''}")
         lines += [f"  classes that survive {line}" for line in self._surviving()]
@@ -210,11 +210,11 @@ def judge_coalitions(
     groups = Groups.of(count.tally, count.cut, list_joint_columns(asked.rule))
     n = groups.brought.provider.size
     check_providers(groups.brought.provider, asked.m)
-    found, checks = _verifier(verifier)(asked, groups)
+    collusion, checks = _verifier(verifier)(asked, groups)
     each = asked.per_class(groups)  # by bisection, which may pass over what was decided here
-    each = np.where(found.broken, each, np.maximum(each, asked.m))
+    each = np.where(collusion.broken, each, np.maximum(each, asked.m))
     largest = int(min(each.min(), n - 1))
-    worst = _worst(count, groups, found, asked.m, show)
+    worst = _worst(count, groups, collusion, asked.m, show)
     return MPrivate(
         str(asked.rule),
         asked.m,
@@ -259,8 +259,10 @@ def _verifier(name: str) -> Ask:
 
     def ask(asked: MPrivacy, groups: Groups) -> tuple[Collusion, int]:
         one_by_one = (groups.take(np.array([class_])) for class_ in range(len(groups)))
-        found = [known[name](asked.rule, one, asked.m) for one in one_by_one]
-        return Collusion.found([one.coalition for one in found]), sum(one.checks for one in found)
+        outcomes = [known[name](asked.rule, class_groups, asked.m) for class_groups in one_by_one]
+        return Collusion.found([outcome.coalition for outcome in outcomes]), sum(
+            outcome.checks for outcome in outcomes
+        )
 
     return ask
 
@@ -276,14 +278,14 @@ class CountedProviders(Recount):
 
     how: VerdictBasis
     class_: NDArray[np.int32]
-    who: NDArray[Any]
+    provider_codes: NDArray[Any]
 
     @classmethod
     def of(
-        cls, frame: Frame, count: Recount, how: VerdictBasis, who: NDArray[Any]
+        cls, frame: Frame, count: Recount, how: VerdictBasis, providers: NDArray[Any]
     ) -> CountedProviders:
         """The count of a frame."""
-        return cls(count.tally, count.cut, how, classify_rows(frame, count), who)
+        return cls(count.tally, count.cut, how, classify_rows(frame, count), providers)
 
     @property
     def order(self) -> NDArray[np.int64]:
@@ -292,7 +294,7 @@ class CountedProviders(Recount):
 
     def left(self, class_: int, coalition: Iterable[int]) -> NDArray[np.int64]:
         """The rows of a class that are not a coalition's own; the first row of data is 1."""
-        others = ~np.isin(self.who, list(coalition))
+        others = ~np.isin(self.provider_codes, list(coalition))
         return np.flatnonzero((self.class_ == class_) & others) + 1
 
 
@@ -311,17 +313,19 @@ def count_providers(
     if schema.keep and not accept_keep:
         raise kept_columns_error(schema.keep)
     if release is None:
-        return _counted_as_it_stands(source, schema, reading)
+        return _count_as_it_stands(source, schema, reading)
     people, _ = find_release_persons(source, *release)
     if people is not None:
         refuse_repeated_rows("person", len(people.codes), people.number)
     with open_labels(release[0], schema, exact=True, **reading) as frame:
-        who = read_row_providers(source, release[0])
-        count = recount(frame, schema, who)
-        return CountedProviders.of(frame, count, "counted with the private companion", who.codes)
+        providers = read_row_providers(source, release[0])
+        count = recount(frame, schema, providers)
+        return CountedProviders.of(
+            frame, count, "counted with the private companion", providers.codes
+        )
 
 
-def _counted_as_it_stands(
+def _count_as_it_stands(
     source: Any, schema: Schema, reading: Mapping[str, Any]
 ) -> CountedProviders:
     if schema.provider is None:
@@ -346,8 +350,8 @@ def _counted_as_it_stands(
             refuse_repeated_rows(schema.person.name, len(people.codes), people.number)
         count = recount(frame, schema)
         assert count.tally.provider is not None, "the schema has a provider"
-        (who,) = frame.rows([code_leaves(count.tally.provider)])
-        return CountedProviders.of(frame, count, "counted", who)
+        (providers,) = frame.rows([code_leaves(count.tally.provider)])
+        return CountedProviders.of(frame, count, "counted", providers)
 
 
 def _refuse_buckets(manifest: dict[str, Any]) -> None:
@@ -365,25 +369,25 @@ def _refuse_buckets(manifest: dict[str, Any]) -> None:
 
 
 def _worst(
-    count: CountedProviders, groups: Groups, found: Collusion, m: int, show: bool
+    count: CountedProviders, groups: Groups, collusion: Collusion, m: int, show: bool
 ) -> Breach | None:
     """The broken class that is left with the fewest rows; the first of several."""
-    broken = np.flatnonzero(found.broken)
+    broken = np.flatnonzero(collusion.broken)
     if not len(broken):
         return None
     rows = groups.brought.providers
-    own = (rows.value[:, np.newaxis] == found.members[rows.class_]).any(axis=1)
+    own = (rows.value[:, np.newaxis] == collusion.members[rows.class_]).any(axis=1)
     left = rows.sum(np.where(own, 0, rows.count))
     class_ = int(broken[left[broken].argmin()])
-    who = found.of(class_) or ()
+    coalition = collusion.of(class_) or ()
     return Breach(
         m,
-        len(who),
+        len(coalition),
         int(groups.rows[class_]),
         int(left[class_]),
-        _distinct(groups.shares[: len(count.tally.sensitive)], class_, who),
-        tuple(sorted(format_value(rows.axis.leaves[code]) for code in who)),
-        tuple(count.left(class_, who)[:RECORDS].tolist()),
+        _distinct(groups.shares[: len(count.tally.sensitive)], class_, coalition),
+        tuple(sorted(format_value(rows.axis.leaves[code]) for code in coalition)),
+        tuple(count.left(class_, coalition)[:RECORDS].tolist()),
         count.labels(class_) if show else None,
     )
 
@@ -391,20 +395,20 @@ def _worst(
 def _beyond(count: CountedProviders, groups: Groups, asked: MPrivacy, show: bool) -> Breach | None:
     """What breaks at more than what is asked for; None too where that would take too long."""
     try:
-        found, _ = _exactly(asked, groups)
+        collusion, _ = _exactly(asked, groups)
     except UndecidedError:
         return None
-    return _worst(count, groups, found, asked.m, show)
+    return _worst(count, groups, collusion, asked.m, show)
 
 
 def _distinct(
     columns: Iterable[Contributions], class_: int, coalition: tuple[int, ...]
 ) -> dict[str, int]:
     """How many values of each sensitive column a class has without the coalition's rows."""
-    found = {}
+    distinct = {}
     for column in columns:
         if column.axis is not None:
-            who, _, rows = column.matrix(class_)
-            others = rows[~np.isin(who, coalition)]
-            found[column.axis.name] = int(others.any(axis=0).sum())
-    return found
+            providers, _, rows = column.matrix(class_)
+            others = rows[~np.isin(providers, coalition)]
+            distinct[column.axis.name] = int(others.any(axis=0).sum())
+    return distinct

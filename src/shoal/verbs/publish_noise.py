@@ -64,13 +64,18 @@ def build_noise_manifest(
         "file": f"table.{request.format}",
         **({} if rows is None else {"rows": rows}),
         **describe_noise_release(
-            request.form, form.plan, marginals, form.steps, _stated(form, request), request.seed
+            request.form,
+            form.plan,
+            marginals,
+            form.steps,
+            _stated_spend(form, request),
+            request.seed,
         ),
         **record.describe_people(request.schema, request.one_row),
     }
 
 
-def _stated(form: NoiseForm, request: NoisyRequest) -> Spend:
+def _stated_spend(form: NoiseForm, request: NoisyRequest) -> Spend:
     """What was asked for is what is stated: the noise spends no more than that."""
     epsilon, delta = request.spend.epsilon, request.spend.delta
     return Spend(epsilon, delta, total_spend(form.steps, delta).rho if delta else None)
@@ -94,16 +99,18 @@ def place_noise_release(
         defused = write_whole_table(table, drawn.table)
         about |= {"defused_cells": defused, **record.hash_files(table, None)}
         request.progress("verifying", 0, 1)
-        found = recount_noise(table, about)
+        verdict = recount_noise(table, about)
         record.write_json(public / MANIFEST_NAME, about)
-        told = _companion(form, request, found, about, facts)
-        told |= {"key": key.hex(), "input": folder.fingerprint_source(frame, key)}
-        told |= sketch_for_companion(frame, request.schema)
-        record.write_json(private / folder.COMPANION, told, 0o600)
-        with admit_while_moving(request, Release(about, found, public, private), frame) as admitted:
+        companion = _companion(form, request, verdict, about, facts)
+        companion |= {"key": key.hex(), "input": folder.fingerprint_source(frame, key)}
+        companion |= sketch_for_companion(frame, request.schema)
+        record.write_json(private / folder.COMPANION, companion, 0o600)
+        with admit_while_moving(
+            request, Release(about, verdict, public, private), frame
+        ) as admitted:
             request.progress("moving into place", 0, 1)
             folder.move_into_place((private, final), (public, out), replace=request.replace)
-    return Release(about, found, out, final, facts | admitted)
+    return Release(about, verdict, out, final, facts | admitted)
 
 
 def _companion(
@@ -170,7 +177,7 @@ def _released(source: Any, request: NoisyRequest) -> Release:
         frame.check_header()
         form = choose_noise_form(MarginalPlan.of(request.schema, frame.fields), request)
         if request.out is None:
-            return _promised(form, request)
+            return _describe_dry_run(form, request)
         check_one_row_each(frame, request.schema)
         asked = ask_about_repeats(frame, request.schema)
         measured = MeasuredTable.of(frame, form.plan, form.marginals)
@@ -183,7 +190,7 @@ def _released(source: Any, request: NoisyRequest) -> Release:
         facts = {
             "utility": useful,
             "rows": measured.rows,
-            **_said(form),
+            **_explain_noise(form),
             "repeats": asked,
             "notes": [
                 *asked,
@@ -202,15 +209,15 @@ def choose_noise_form(plan: MarginalPlan, request: NoisyRequest) -> NoiseForm:
     return Synthetic.of(plan, request.spend, request.marginals, request.progress)
 
 
-def _promised(form: NoiseForm, request: NoisyRequest) -> Release:
+def _describe_dry_run(form: NoiseForm, request: NoisyRequest) -> Release:
     """The outcome of a dry run."""
     about = build_noise_manifest(form, request, form.marginals)
-    found, said = judge_spend(about), _said(form)
-    rows = said["expected"]["cells"] if request.form == COUNTS else 0
-    outcome = Verdict(found.holds, "by construction", rows, 0, (found,))
-    return Release(about, outcome, private={**said, "notes": list_cautions(request.spend)})
+    verdict, facts = judge_spend(about), _explain_noise(form)
+    rows = facts["expected"]["cells"] if request.form == COUNTS else 0
+    outcome = Verdict(verdict.holds, "by construction", rows, 0, (verdict,))
+    return Release(about, outcome, private={**facts, "notes": list_cautions(request.spend)})
 
 
-def _said(form: NoiseForm) -> dict[str, Any]:
+def _explain_noise(form: NoiseForm) -> dict[str, Any]:
     """What the publisher is told before and after: how large the noise is, and why."""
     return {"expected": form.expected(), "explanation": explain_noise(form), "unjudged": []}

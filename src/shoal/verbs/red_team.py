@@ -44,7 +44,7 @@ class RedTeam:
     @property
     def rate(self) -> float:
         """The largest share of people that an attack exposed."""
-        return max((found.rate for found in self.findings), default=0.0)
+        return max((finding.rate for finding in self.findings), default=0.0)
 
     @property
     def columns(self) -> tuple[Finding, ...]:
@@ -53,16 +53,18 @@ class RedTeam:
 
     def to_json(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        findings = [{**found.to_json(), "harm": measure_harm(found)} for found in self.findings]
+        findings = [
+            {**finding.to_json(), "harm": measure_harm(finding)} for finding in self.findings
+        ]
         skipped = [{"attack": name, "reason": reason} for name, reason in self.skipped]
         about = {"edition": EDITION, "attack": RED_TEAM, "rate": self.rate}
-        columns = [summarise_finding(found) for found in self.columns]
+        columns = [summarise_finding(finding) for finding in self.columns]
         return to_json_object(
             {**about, "findings": findings, "by_column": columns, "skipped": skipped}
         )
 
     def __str__(self) -> str:
-        lines = [str(found) for found in self.findings]
+        lines = [str(finding) for finding in self.findings]
         lines += [f"{name}: did not run. {reason}" for name, reason in self.skipped]
         return "\n".join(lines)
 
@@ -70,44 +72,55 @@ class RedTeam:
 def select_worst_by_column(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """Of each sensitive column the finding that exposes most people, the worst column first."""
     worst: dict[str, Finding] = {}
-    for one in (one for found in findings for one in found.each if one.on):
-        if one.on not in worst or _severity(one) > _severity(worst[one.on]):
-            worst[one.on] = one
+    for column_finding in (
+        column_finding
+        for finding in findings
+        for column_finding in finding.each
+        if column_finding.on
+    ):
+        if column_finding.on not in worst or _severity(column_finding) > _severity(
+            worst[column_finding.on]
+        ):
+            worst[column_finding.on] = column_finding
     return tuple(sorted(worst.values(), key=_severity, reverse=True))
 
 
-def _severity(found: Finding) -> tuple[float, float, float]:
-    return found.rate, found.sure - found.guessing, found.sure
+def _severity(finding: Finding) -> tuple[float, float, float]:
+    return finding.rate, finding.sure - finding.guessing, finding.sure
 
 
-def summarise_finding(found: Finding) -> dict[str, Any]:
+def summarise_finding(finding: Finding) -> dict[str, Any]:
     """What the worst attack on a column found, in plain values."""
     return {
-        "on": found.on,
-        "attack": found.attack,
-        "people": found.people,
-        "exposed": found.exposed,
-        "rate": found.rate,
-        "sure": found.sure,
-        "guessing": found.guessing,
+        "on": finding.on,
+        "attack": finding.attack,
+        "people": finding.people,
+        "exposed": finding.exposed,
+        "rate": finding.rate,
+        "sure": finding.sure,
+        "guessing": finding.guessing,
     }
 
 
 def rank_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """The findings by the share of people exposed, the largest first; equal shares by harm."""
-    return tuple(sorted(findings, key=lambda one: (-one.rate, -measure_harm(one), one.attack)))
+    return tuple(
+        sorted(
+            findings, key=lambda finding: (-finding.rate, -measure_harm(finding), finding.attack)
+        )
+    )
 
 
-def measure_harm(found: Finding) -> float:
+def measure_harm(finding: Finding) -> float:
     """What an attack adds to guessing, and to what it "finds" among people who are not there; on
     the column where that is most.
     """
-    return max(_harm(one) for one in found.each)
+    return max(_harm(column_finding) for column_finding in finding.each)
 
 
-def _harm(found: Finding) -> float:
-    beyond = max(0.0, found.rate - (found.control or 0.0))
-    return beyond * max(0.0, found.sure - found.guessing)
+def _harm(finding: Finding) -> float:
+    beyond = max(0.0, finding.rate - (finding.control or 0.0))
+    return beyond * max(0.0, finding.sure - finding.guessing)
 
 
 def red_team(
@@ -146,15 +159,15 @@ def red_team(
         progress("attacking", i, len(attacks()))
         for which in _groups(name, len(known.releases)):
             about = _names(known, which)
-            found = attempt_attack(name, known, which, asked)
-            if isinstance(found, Finding):
-                findings.append(_introduced(found, about))
-                skipped += [(f"{name} on {column}", why) for column, why in found.not_evaluated]
+            outcome = attempt_attack(name, known, which, asked)
+            if isinstance(outcome, Finding):
+                findings.append(_introduced(outcome, about))
+                skipped += [(f"{name} on {column}", why) for column, why in outcome.not_evaluated]
             elif _wanted(name, options):
-                raise found
+                raise outcome
             else:
-                of_data = isinstance(found, InputError)
-                skipped.append((name, (about if of_data else "") + describe_error(found)))
+                of_data = isinstance(outcome, InputError)
+                skipped.append((name, (about if of_data else "") + describe_error(outcome)))
     if not findings:
         reasons = dict.fromkeys(reason for _, reason in skipped)
         raise UsageError("No attack can run on what is given.", " ".join(reasons))
@@ -198,28 +211,31 @@ def attempt_attack(
     if wrong is not None:
         return wrong
     try:
-        found = run_attack(name, known, which, asked)
+        finding = run_attack(name, known, which, asked)
     except (InputError, UsageError) as error:  # options that this data does not allow
         return error
-    each = tuple(_renumbered(one, which) for one in found.by_column)
-    return replace(_renumbered(found, which), by_column=each)
+    each = tuple(_renumbered(column_finding, which) for column_finding in finding.by_column)
+    return replace(_renumbered(finding, which), by_column=each)
 
 
-def _renumbered(found: Finding, which: Sequence[int]) -> Finding:
+def _renumbered(finding: Finding, which: Sequence[int]) -> Finding:
     """The finding with the release whose rows it names counted among all that were given."""
-    word, _, number = found.table.partition(" ")
-    return replace(found, table=f"{word} {which[int(number) - 1] + 1}" if number else word)
+    word, _, number = finding.table.partition(" ")
+    return replace(finding, table=f"{word} {which[int(number) - 1] + 1}" if number else word)
 
 
-def _introduced(found: Finding, about: str) -> Finding:
+def _introduced(finding: Finding, about: str) -> Finding:
     """The finding with its sentences beginning with the releases that they are about."""
-    each = tuple(replace(one, sentence=about + one.sentence) for one in found.by_column)
-    return replace(found, sentence=about + found.sentence, by_column=each)
+    each = tuple(
+        replace(column_finding, sentence=about + column_finding.sentence)
+        for column_finding in finding.by_column
+    )
+    return replace(finding, sentence=about + finding.sentence, by_column=each)
 
 
 def _wanted(name: str, options: Mapping[str, Any]) -> bool:
     """Whether an attack was given an option that no other has."""
-    return any(options.get(one) is not None for one in list_own_options(name))
+    return any(options.get(option) is not None for option in list_own_options(name))
 
 
 def _supposing(name: str, options: Mapping[str, Any]) -> UsageError | None:

@@ -112,36 +112,41 @@ class Book:
             "sealing": keys.mark(identity, keys.public),
         }
         founding = sign_next_entry(ChainHead(0, NO_PREVIOUS), keys, _stamped(body, keys.name), "")
-        found = open_database(where, patience, new=True)
-        with found.closed_on_error():
-            with found.reading() as connection:
-                _must_be_free(found, connection)  # before anything in it is changed
-            found.prepare()
-            with found.writing() as connection:
-                _must_be_free(found, connection)
+        database = open_database(where, patience, new=True)
+        with database.closed_on_error():
+            with database.reading() as connection:
+                _must_be_free(database, connection)  # before anything in it is changed
+            database.prepare()
+            with database.writing() as connection:
+                _must_be_free(database, connection)
                 migrate(connection)
                 CHECKPOINTS.create(connection, checkfirst=True)
                 insert_entry(connection, founding, None)
-        return cls(found, keys, identity)
+        return cls(database, keys, identity)
 
     @classmethod
     def open(
         cls, where: str | Path, keys: Keys | None = None, *, patience: float = PATIENCE
     ) -> Book:
         """The ledger at a path or an address, brought to today's edition where it is older."""
-        found = open_database(where, patience)
-        with found.closed_on_error():
-            _bring_up(found)
-            with found.reading() as connection:
+        database = open_database(where, patience)
+        with database.closed_on_error():
+            _bring_up(database)
+            with database.reading() as connection:
                 founding = read_unverified_entries(connection, ENTRIES.c.number == 1)
-            told = founding[0].body if founding and has_own_hash(founding[0]) else {}
-            identity = str(told.get("ledger", ""))
+            founding_body = founding[0].body if founding and has_own_hash(founding[0]) else {}
+            identity = str(founding_body.get("ledger", ""))
             # a ledger without a beginning opens still, so that it can be checked
-            if keys and told and told.get("sealing") != keys.mark(identity, founding[0].signer):
+            if (
+                keys
+                and founding_body
+                and founding_body.get("sealing") != keys.mark(identity, founding[0].signer)
+            ):
                 raise _wrong_key(
-                    f"This is not the key of {found.name}, or somebody without it founded it anew."
+                    f"This is not the key of {database.name}, or somebody without it founded "
+                    "it anew."
                 )
-        return cls(found, keys, identity)
+        return cls(database, keys, identity)
 
     def __enter__(self) -> Book:
         return self
@@ -180,10 +185,10 @@ class Book:
 
     def entry(self, number: int) -> Entry:
         """One entry."""
-        found = self.some((number,))
-        if not found:
+        entries = self.some((number,))
+        if not entries:
             raise InputError(f"The ledger has no entry {number}.", "shoal ledger list shows all.")
-        return found[0]
+        return entries[0]
 
     def publishers(self) -> dict[str, str]:
         """The name of every publisher that may add, by public key."""
@@ -218,17 +223,17 @@ class Book:
         with self.place.reading() as connection:
             entries = read_unverified_entries(connection, sa.true())
             walk = ChainWalk(self.keys, self.identity)
-            found = find_chain_problems(entries, walk)
-            found += find_head_problems(entries, head) if head is not None else ()
+            problems = find_chain_problems(entries, walk)
+            problems += find_head_problems(entries, head) if head is not None else ()
             if sealed:
                 query = sa.select(SEALED).order_by(SEALED.c.number)
                 rows = connection.execution_options(yield_per=1).execute(query)
                 contents = ((row.number, row.content) for row in rows)
-                found += find_sealed_problems(entries, contents, self.keys, self.identity)
-        if not found:
+                problems += find_sealed_problems(entries, contents, self.keys, self.identity)
+        if not problems:
             self._verified.adopt(walk, entries)
             self._verified.save(self.place)
-        return tuple(found)
+        return tuple(problems)
 
     def unguarded(self) -> tuple[str, ...]:
         """The tables that the database no longer keeps from being changed."""
@@ -288,23 +293,23 @@ class Book:
         return self.keys
 
 
-def _must_be_free(found: LedgerDatabase, connection: sa.Connection) -> None:
+def _must_be_free(database: LedgerDatabase, connection: sa.Connection) -> None:
     if is_occupied(connection):
         raise OutputError(
-            f"There is something in {found.name} already, and it is not overwritten.",
+            f"There is something in {database.name} already, and it is not overwritten.",
             "Give another name for the ledger.",
         )
 
 
-def _bring_up(found: LedgerDatabase) -> None:
-    with found.reading() as connection:
+def _bring_up(database: LedgerDatabase) -> None:
+    with database.reading() as connection:
         edition = read_edition(connection)
     if not edition:
         raise InputError(
-            f"There is no ledger in {found.name}.", "shoal ledger init makes one elsewhere."
+            f"There is no ledger in {database.name}.", "shoal ledger init makes one elsewhere."
         )
     if needs_migration(edition):
-        with found.writing() as connection:
+        with database.writing() as connection:
             migrate(connection)
 
 

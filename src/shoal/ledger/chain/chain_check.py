@@ -77,10 +77,10 @@ class ChainWalk:
             yield f"Entry {number} founds another ledger than that of this key."
 
     def _is_founding(self, entry: Entry) -> bool:
-        told = entry.body
-        if told.get("ledger") != self.ledger:
+        body = entry.body
+        if body.get("ledger") != self.ledger:
             return False
-        return self.keys is None or told.get("sealing") == self.keys.mark(self.ledger, entry.signer)
+        return self.keys is None or body.get("sealing") == self.keys.mark(self.ledger, entry.signer)
 
 
 _LINK = "it holds another hash for the one before"
@@ -89,8 +89,8 @@ _FOREIGN = "the signature is foreign"
 
 def find_chain_problems(entries: Sequence[Entry], walk: ChainWalk) -> list[str]:
     """What is wrong with numbers, hashes, links and signatures, and with the founding."""
-    found = [problem for _, problems in walk.over(entries) for problem in problems]
-    return found if entries else [EMPTY_LEDGER]
+    every = [problem for _, problems in walk.over(entries) for problem in problems]
+    return every if entries else [EMPTY_LEDGER]
 
 
 def read_publisher(entry: Entry) -> dict[str, str]:

@@ -141,7 +141,7 @@ class ChainIndex:
         """A stored block, after what is there."""
         if len(records) != _SIZE:
             raise ValueError
-        known = [self._code(one) for one in facts]
+        known = [self._code(text) for text in facts]
         codes, tables = array("I"), array("Q")
         codes.frombytes(records[_CODES:_TABLES])
         tables.frombytes(records[_TABLES:])
@@ -219,10 +219,10 @@ def _opened(row: sa.Row[Any], public: str, ledger: str) -> tuple[dict[str, Any],
     ):
         raise ValueError
     line, _, records = content.partition(b"\n")
-    told = json.loads(line)
-    if told["edition"] != EDITION or told["first"] != row.first:
+    header = json.loads(line)
+    if header["edition"] != EDITION or header["first"] != row.first:
         raise ValueError
-    return told, records
+    return header, records
 
 
 def save_checkpoint(
@@ -272,5 +272,5 @@ def _message(ledger: str, content: bytes) -> bytes:
 
 def _number_of(table: Any) -> int:
     """64 bits that stand for a table's hash; never 0, which says that there is none."""
-    found = hashlib.sha256(str(table).encode(errors="replace")).digest()[:8]
-    return int.from_bytes(found, "little") | 1
+    digest = hashlib.sha256(str(table).encode(errors="replace")).digest()[:8]
+    return int.from_bytes(digest, "little") | 1

@@ -55,14 +55,22 @@ class LedgerDatabase:
         engine = self.engine
         if engine.dialect.name == "postgresql":
             engine = engine.execution_options(isolation_level="REPEATABLE READ")
-        with self._told(InputError), engine.connect() as connection, connection.begin():
+        with (
+            self._translating_errors(InputError),
+            engine.connect() as connection,
+            connection.begin(),
+        ):
             yield connection
 
     @contextmanager
     def writing(self) -> Iterator[sa.Connection]:
         """A transaction that no other writer's overlaps; it is on the disk when this returns."""
         engine = self.engine.execution_options(**{_BEGINS: "BEGIN IMMEDIATE"})
-        with self._told(OutputError), engine.connect() as connection, connection.begin():
+        with (
+            self._translating_errors(OutputError),
+            engine.connect() as connection,
+            connection.begin(),
+        ):
             if connection.dialect.name == "postgresql":
                 _lock(connection, self.patience)
             yield connection
@@ -85,7 +93,7 @@ class LedgerDatabase:
         if self.path is None:
             return
         engine = self.engine.execution_options(**{_BEGINS: ""})  # not inside a transaction
-        with self._told(OutputError), engine.connect() as connection:
+        with self._translating_errors(OutputError), engine.connect() as connection:
             connection.exec_driver_sql("PRAGMA journal_mode = WAL")
         try:
             sync_parent_folder(self.path)
@@ -96,11 +104,11 @@ class LedgerDatabase:
             ) from None
 
     @contextmanager
-    def _told(self, kind: type[InputError]) -> Iterator[None]:
+    def _translating_errors(self, kind: type[InputError]) -> Iterator[None]:
         try:
             yield
         except DBAPIError as error:
-            raise _said(self, kind, error) from None
+            raise _translate_error(self, kind, error) from None
         except UnicodeDecodeError:  # by SQLite, whose message repeats a damaged schema
             raise _NO_LEDGER[0](_NO_LEDGER[1].format(name=self.name), _NO_LEDGER[2]) from None
         except SQLAlchemyError as error:
@@ -143,15 +151,15 @@ def _sqlite(path: Path, patience: float, new: bool) -> LedgerDatabase:
 
     def connect() -> sqlite3.Connection:
         # without SQLite's own idea of when a transaction begins: see _begin
-        made = sqlite3.connect(
+        connection = sqlite3.connect(
             address, uri=True, timeout=patience, isolation_level=None, check_same_thread=False
         )
         try:
-            made.executescript(_PRAGMAS)
+            connection.executescript(_PRAGMAS)
         except sqlite3.Error:
-            made.close()
+            connection.close()
             raise
-        return made
+        return connection
 
     # what is read as it lies is opened each time, since SQLite does not look for changes in it
     pool = sa.NullPool if mode == _FROZEN else sa.QueuePool
@@ -187,8 +195,8 @@ def _schema() -> sa.ColumnElement[str]:
     table = sa.table("pg_class", sa.column("oid"), sa.column("relnamespace"), schema="pg_catalog")
     space = sa.table("pg_namespace", sa.column("oid"), sa.column("nspname"), schema="pg_catalog")
     named = sa.select(space.c.nspname).join(table, table.c.relnamespace == space.c.oid)
-    found = named.where(table.c.oid == sa.func.to_regclass(ENTRIES.name)).scalar_subquery()
-    return sa.func.coalesce(found, sa.func.current_schema())
+    schema_name = named.where(table.c.oid == sa.func.to_regclass(ENTRIES.name)).scalar_subquery()
+    return sa.func.coalesce(schema_name, sa.func.current_schema())
 
 
 _LOCK = sa.select(
@@ -219,15 +227,17 @@ def _postgresql(rest: str, patience: float) -> LedgerDatabase:
     return LedgerDatabase("PostgreSQL", engine, patience)
 
 
-def _said(where: LedgerDatabase, kind: type[InputError], error: DBAPIError) -> ShoalError:
-    found = _found(error)
-    if found is None:
+def _translate_error(
+    where: LedgerDatabase, kind: type[InputError], error: DBAPIError
+) -> ShoalError:
+    known_error = _find_known_error(error)
+    if known_error is None:
         return kind(f"{where.name} failed ({type(error.orig).__name__}).", _AGAIN)
-    raised, fact, hint = found
+    raised, fact, hint = known_error
     return raised(fact.format(name=where.name, seconds=f"{where.patience:g}"), hint)
 
 
-def _found(error: DBAPIError) -> _Told | None:
+def _find_known_error(error: DBAPIError) -> _KnownError | None:
     """What is known of an error by SQLite's code, or by PostgreSQL's state or its first letters."""
     if isinstance(error.orig, sqlite3.Error):
         code = getattr(error.orig, "sqlite_errorcode", None)
@@ -248,54 +258,54 @@ def _is_refused(error: object) -> bool:
     return asked or re.search("authentication|password|pg_hba|role ", str(error)) is not None
 
 
-_Told = tuple[type[InputError], str, str]
-_LOCKED: _Told = (
+_KnownError = tuple[type[InputError], str, str]
+_LOCKED: _KnownError = (
     OutputError,
     "{name} is being written by somebody else for more than {seconds} seconds.",
     "Try again; if it lasts, look for a program that holds it open.",
 )
-_FULL: _Told = (
+_FULL: _KnownError = (
     OutputError,
     "{name} cannot be written: the disk is full. Nothing was recorded.",
     "Make room, then try again; what was recorded before is safe.",
 )
-_FAILS: _Told = (
+_FAILS: _KnownError = (
     OutputError,
     "{name} cannot be read or written: the disk fails, or lets no file grow further.",
     f"Check the disk and the space left. {_AGAIN}",
 )
-_READ_ONLY: _Told = (
+_READ_ONLY: _KnownError = (
     OutputError,
     "{name} may not be written by you.",
     "Check who owns it and its folder.",
 )
-_NO_LEDGER: _Told = (
+_NO_LEDGER: _KnownError = (
     InputError,
     "{name} is not a ledger, or is damaged.",
     "Check the path, or restore a copy.",
 )
-_NO_OPENING: _Told = (
+_NO_OPENING: _KnownError = (
     InputError,
     "{name} cannot be opened.",
     "Check that its folder is there and is yours to write.",
 )
-_SILENT: _Told = (
+_SILENT: _KnownError = (
     InputError,
     "{name} does not answer.",
     f"Check the address and the server. {_AGAIN}",
 )
-_REFUSED: _Told = (
+_REFUSED: _KnownError = (
     InputError,
     "{name} lets nobody in under this name and password.",
     "Check the user, the password and the database in the address.",
 )
-_APPEND_ONLY: _Told = (
+_APPEND_ONLY: _KnownError = (
     OutputError,
     "{name} refused the entry: a ledger is only ever added to.",
     _AGAIN,
 )
 
-_SQLITE: dict[int, _Told] = {
+_SQLITE: dict[int, _KnownError] = {
     sqlite3.SQLITE_BUSY: _LOCKED,
     sqlite3.SQLITE_LOCKED: _LOCKED,
     sqlite3.SQLITE_FULL: _FULL,
@@ -307,7 +317,7 @@ _SQLITE: dict[int, _Told] = {
     sqlite3.SQLITE_CANTOPEN: _NO_OPENING,
     sqlite3.SQLITE_CONSTRAINT: _APPEND_ONLY,
 }
-_STATES: dict[str, _Told] = {
+_STATES: dict[str, _KnownError] = {
     "55P03": _LOCKED,
     "53100": _FULL,
     "42501": _READ_ONLY,

@@ -96,16 +96,18 @@ class Keys:
         It binds the founder's public key to the ledger's identity: who has no key cannot found the
         ledger anew, and a wrong key is noticed at the door.
         """
-        told = f"{founder}\n{ledger}".encode()
-        return hmac.digest(self._derived(b"founding"), told, "sha256").hex()
+        message = f"{founder}\n{ledger}".encode()
+        return hmac.digest(self._derived(b"founding"), message, "sha256").hex()
 
     @property
     def _cipher(self) -> AESGCM:
         return AESGCM(self._derived(b"contents"))
 
     def _derived(self, use: bytes) -> bytes:
-        made = HKDF(algorithm=SHA256(), length=_BYTES, salt=None, info=b"shoal ledger 1 " + use)
-        return made.derive(self.sealing)
+        derivation = HKDF(
+            algorithm=SHA256(), length=_BYTES, salt=None, info=b"shoal ledger 1 " + use
+        )
+        return derivation.derive(self.sealing)
 
     @property
     def _private(self) -> Ed25519PrivateKey:
@@ -116,7 +118,7 @@ class Keys:
     def write(self, path: str | Path) -> None:
         """Write a new file that only its owner may read; one that is there is never overwritten."""
         target = Path(path)
-        text = json.dumps(self._told(), indent=1, ensure_ascii=False) + "\n"
+        text = json.dumps(self._to_json(), indent=1, ensure_ascii=False) + "\n"
         try:
             _write_new(target, text.encode())
         except FileExistsError:
@@ -130,7 +132,7 @@ class Keys:
                 "Check the folder and the space left.",
             ) from None
 
-    def _told(self) -> dict[str, Any]:
+    def _to_json(self) -> dict[str, Any]:
         return {
             "edition": EDITION,
             "kind": KIND,
@@ -147,7 +149,7 @@ class Keys:
         try:
             with source.open("rb") as file:
                 _must_be_private(source, os.fstat(file.fileno()).st_mode)
-                told = json.loads(file.read())
+                stored = json.loads(file.read())
         except FileNotFoundError:
             raise InputError(
                 f"There is no key file {source.name}.",
@@ -160,7 +162,7 @@ class Keys:
             ) from None
         except ValueError:
             raise _no_key(source) from None
-        return _parsed(source, told)
+        return _parsed(source, stored)
 
 
 def is_public_key(text: Any) -> TypeGuard[str]:
@@ -208,19 +210,19 @@ def _must_be_private(path: Path, mode: int) -> None:
         )
 
 
-def _parsed(source: Path, told: Any) -> Keys:
-    if not isinstance(told, dict) or told.get("kind") != KIND:
+def _parsed(source: Path, stored: Any) -> Keys:
+    if not isinstance(stored, dict) or stored.get("kind") != KIND:
         raise _no_key(source)
-    if told.get("edition") != EDITION:
+    if stored.get("edition") != EDITION:
         raise InputError(
             f"The key file {source.name} is of an edition that this shoal does not know.",
             "Install a newer shoal.",
         )
-    name, signing, sealing = (told.get(part) for part in ("name", "signing", "sealing"))
+    name, signing, sealing = (stored.get(part) for part in ("name", "signing", "sealing"))
     if not isinstance(name, str) or not is_public_key(signing) or not is_public_key(sealing):
         raise _no_key(source)
     keys = Keys(name, bytes.fromhex(signing), bytes.fromhex(sealing))
-    if told.get("public") != keys.public:
+    if stored.get("public") != keys.public:
         raise _no_key(source)
     return keys
 

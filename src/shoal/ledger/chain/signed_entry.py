@@ -51,13 +51,13 @@ class ChainHead:
     @classmethod
     def parse(cls, text: str) -> ChainHead:
         """A head as it is printed: number, colon, 64 hexadecimal digits."""
-        found = _HEAD.fullmatch(text.strip().lower())
-        if found is None:
+        match = _HEAD.fullmatch(text.strip().lower())
+        if match is None:
             raise UsageError(
                 "A head is a number, a colon and 64 hexadecimal digits.",
                 "Copy it whole, as a report prints it.",
             )
-        return cls(int(found[1]), found[2])
+        return cls(int(match[1]), match[2])
 
 
 @dataclass(frozen=True)
@@ -130,10 +130,10 @@ def compute_entry_hash(
     number: int, previous: str, signer: str, body: Mapping[str, Any], sealed_sha256: str
 ) -> str:
     """The hash of an entry, over everything in it but the signature."""
-    told = to_canonical_json(
+    content = to_canonical_json(
         {"number": number, "signer": signer, "body": body, "sealed_sha256": sealed_sha256}
     )
-    return hash_bytes(_PREFIX + previous.encode() + told.encode())
+    return hash_bytes(_PREFIX + previous.encode() + content.encode())
 
 
 def sign_next_entry(
@@ -141,9 +141,9 @@ def sign_next_entry(
 ) -> Entry:
     """The entry that follows a head, signed."""
     number, signer = before.number + 1, keys.public
-    made = compute_entry_hash(number, before.hash, signer, body, sealed_sha256)
-    signature = keys.sign(bytes.fromhex(made)).hex()
-    return Entry(number, before.hash, made, signer, signature, body, sealed_sha256)
+    entry_hash = compute_entry_hash(number, before.hash, signer, body, sealed_sha256)
+    signature = keys.sign(bytes.fromhex(entry_hash)).hex()
+    return Entry(number, before.hash, entry_hash, signer, signature, body, sealed_sha256)
 
 
 def has_own_hash(entry: Entry) -> bool:
@@ -163,12 +163,10 @@ def is_signed(entry: Entry) -> bool:
 def parse_stored_body(text: Any, kind: str) -> dict[str, Any]:
     """A stored body; empty, so that no hash fits it, where the text is not as it was written."""
     try:
-        found = json.loads(text)
+        body = json.loads(text)
         same = (
-            isinstance(found, dict)
-            and found.get("kind") == kind
-            and to_canonical_json(found) == text
+            isinstance(body, dict) and body.get("kind") == kind and to_canonical_json(body) == text
         )
     except (TypeError, ValueError, RecursionError, InputError):
         return {}
-    return found if same else {}
+    return body if same else {}

@@ -93,16 +93,16 @@ def find_unguarded_tables(connection: sa.Connection) -> list[str]:
             table.name
             for table in _NEXT
             if any(
-                " ".join(made.split()) not in there
-                for made in _sqlite_triggers()
-                if f" ON {table.name} " in made
+                " ".join(trigger.split()) not in there
+                for trigger in _sqlite_triggers()
+                if f" ON {table.name} " in trigger
             )
         ]
-    found: dict[str, set[str]] = {table.name: set() for table in _NEXT}
+    guards: dict[str, set[str]] = {table.name: set() for table in _NEXT}
     for table in _NEXT:
         rows = connection.execute(_GUARDS, {"table": table.name})
-        found[table.name] = {name for name, source in rows if _guards(table, name, source)}
-    return [name for name, there in found.items() if there != {f"{name}_insert", f"{name}_change"}]
+        guards[table.name] = {name for name, source in rows if _guards(table, name, source)}
+    return [name for name, there in guards.items() if there != {f"{name}_insert", f"{name}_change"}]
 
 
 _GUARDS = sa.text(
@@ -144,13 +144,13 @@ def _sqlite_triggers() -> Iterator[str]:
 
 def _postgresql_triggers(schema: str) -> Iterator[str]:
     # whatever path the writer has, a trigger looks at the tables beside its own, never at others
-    made = f"RETURNS trigger LANGUAGE plpgsql SET search_path = {schema}, pg_temp AS"
+    declaration = f"RETURNS trigger LANGUAGE plpgsql SET search_path = {schema}, pg_temp AS"
     raised = _RAISED
     for table, is_next in _NEXT.items():
         name = table.name
-        yield (f"CREATE FUNCTION {name}_refused() {made} $$ BEGIN {raised}; END $$")
+        yield (f"CREATE FUNCTION {name}_refused() {declaration} $$ BEGIN {raised}; END $$")
         yield (
-            f"CREATE FUNCTION {name}_next() {made}"
+            f"CREATE FUNCTION {name}_next() {declaration}"
             f" $$ BEGIN IF NOT ({is_next}) THEN {raised}; END IF; RETURN NEW; END $$"
         )
         yield (
@@ -194,10 +194,10 @@ def check_current_edition(connection: sa.Connection) -> None:
 
 def is_occupied(connection: sa.Connection) -> bool:
     """Whether a new ledger would meet an old one, or anything at all in a file of SQLite."""
-    found = sa.inspect(connection)
+    inspector = sa.inspect(connection)
     alone = connection.dialect.name == "sqlite"
-    ours = any(found.has_table(table.name) for table in METADATA.sorted_tables)
-    return ours or (alone and bool(found.get_table_names()))
+    ours = any(inspector.has_table(table.name) for table in METADATA.sorted_tables)
+    return ours or (alone and bool(inspector.get_table_names()))
 
 
 def needs_migration(edition: int) -> bool:
@@ -212,9 +212,9 @@ def needs_migration(edition: int) -> bool:
 
 def migrate(connection: sa.Connection) -> None:
     """Bring a database to today's edition, inside the caller's transaction."""
-    found = read_edition(connection)
-    todo = MIGRATIONS[found:] if needs_migration(found) else ()
-    for edition, migration in enumerate(todo, start=found + 1):
+    current = read_edition(connection)
+    todo = MIGRATIONS[current:] if needs_migration(current) else ()
+    for edition, migration in enumerate(todo, start=current + 1):
         migration(connection)
         now = datetime.now(UTC).isoformat(timespec="seconds")
         connection.execute(sa.insert(EDITIONS).values(edition=edition, at=now))

@@ -82,23 +82,23 @@ class VerifiedChain:
     def entries_after(self, connection: sa.Connection, after: int) -> list[Entry]:
         """All entries after a number, in order."""
         first, last = max(after, 0) + 1, self.walked(connection).head.number
-        found = read_unverified_entries(connection, ENTRIES.c.number >= first)
-        self._must_be_met(connection, found, range(first, last + 1))
-        return found
+        entries = read_unverified_entries(connection, ENTRIES.c.number >= first)
+        self._must_be_met(connection, entries, range(first, last + 1))
+        return entries
 
     def some(self, connection: sa.Connection, numbers: Collection[int]) -> list[Entry]:
         """Entries by their numbers, in order; those that the chain does not reach are left out."""
         last = self.walked(connection).head.number
         wanted = sorted({number for number in numbers if 1 <= number <= last})
-        found = [
+        entries = [
             entry
             for start in range(0, len(wanted), _AT_ONCE)
             for entry in read_unverified_entries(
                 connection, ENTRIES.c.number.in_(wanted[start : start + _AT_ONCE])
             )
         ]
-        self._must_be_met(connection, found, wanted)
-        return found
+        self._must_be_met(connection, entries, wanted)
+        return entries
 
     def save(self, place: LedgerDatabase) -> None:
         """Keep what was verified, where enough is new and the database can be written now."""
@@ -126,11 +126,11 @@ class VerifiedChain:
                 self._remember(entry)
 
     def _must_be_met(
-        self, connection: sa.Connection, found: list[Entry], numbers: Sequence[int]
+        self, connection: sa.Connection, entries: list[Entry], numbers: Sequence[int]
     ) -> None:
         """Verify all anew where something is not as it was, or is no longer there."""
-        same = [entry.number for entry in found] == list(numbers) and all(
-            has_own_hash(e) and self._index.seal(e.number) == digest_entry(e) for e in found
+        same = [entry.number for entry in entries] == list(numbers) and all(
+            has_own_hash(e) and self._index.seal(e.number) == digest_entry(e) for e in entries
         )
         if not same:
             with self._lock:
@@ -143,13 +143,13 @@ class VerifiedChain:
             self._believes = False
             self._begin_with_checkpoint(connection)
         at = self._walk.head.number
-        found = read_unverified_entries(connection, ENTRIES.c.number >= at)
-        if at and (not found or self._index.seal(at) != digest_entry(found[0])):
+        entries = read_unverified_entries(connection, ENTRIES.c.number >= at)
+        if at and (not entries or self._index.seal(at) != digest_entry(entries[0])):
             self._forget(believes=False)
             return self._go_on(connection)
-        if not found:
+        if not entries:
             raise InputError(EMPTY_LEDGER, VERIFY)
-        for entry, problems in self._walk.over(found[1:] if at else found):
+        for entry, problems in self._walk.over(entries[1:] if at else entries):
             if problems:
                 self._forget(believes=False)
                 raise InputError(problems[0], VERIFY)
@@ -163,24 +163,24 @@ class VerifiedChain:
 
     def _begin_with_checkpoint(self, connection: sa.Connection) -> None:
         """Begin where the publisher's own checkpoint ends, if that is still in the chain."""
-        kept = None if self.keys is None else load_checkpoint(connection, self.keys, self.ledger)
-        if kept is None:
+        saved = None if self.keys is None else load_checkpoint(connection, self.keys, self.ledger)
+        if saved is None:
             return
-        outline = kept.index.outline(kept.head)
+        outline = saved.index.outline(saved.head)
         naming = outline.numbers(lambda facts: facts.get("kind") in (FOUNDING, PUBLISHER))
-        found = read_unverified_entries(
-            connection, ENTRIES.c.number.in_((*naming, kept.head.number))
+        entries = read_unverified_entries(
+            connection, ENTRIES.c.number.in_((*naming, saved.head.number))
         )
-        for entry in found:
-            if not has_own_hash(entry) or kept.index.seal(entry.number) != digest_entry(entry):
+        for entry in entries:
+            if not has_own_hash(entry) or saved.index.seal(entry.number) != digest_entry(entry):
                 return  # something is not as it was: it is told by a walk from the beginning
             self._walk.known |= read_publisher(entry)
-        if {entry.number for entry in found} != {*naming, kept.head.number}:
+        if {entry.number for entry in entries} != {*naming, saved.head.number}:
             self._walk.known = {}
             return
-        self._walk.head, self._index = kept.head, kept.index
-        self._saved, self._walked = kept.head.number, kept.walked
-        self._ends[kept.head.number] = kept.head.hash
+        self._walk.head, self._index = saved.head, saved.index
+        self._saved, self._walked = saved.head.number, saved.walked
+        self._ends[saved.head.number] = saved.head.hash
 
     def _forget(self, believes: bool = True) -> None:
         self._walk, self._index = ChainWalk(self.keys, self.ledger), ChainIndex()

@@ -259,7 +259,7 @@ def _beside(unjudged: Sequence[str]) -> Fact:
 def _breach(breach: Breach | None) -> str:
     if breach is None:
         return "Breaks no class: what it leaves of each still meets the rule."
-    text = breach.told()
+    text = breach.describe()
     return f"{text[:1].upper()}{text[1:]}."
 
 

@@ -143,7 +143,7 @@ def compared(
     pair = SamplePair.draw(chosen, room, overlap, seed)
     publish = OtherPublisher("mondrian", KAnonymity(k))
     ours, theirs = pair.ours(publish), pair.theirs(publish)
-    asked = OverlapScenario(overlap / ours.people, pair.other.rows, confidence=C)
+    asked = OverlapScenario(overlap / ours.people, pair.second.rows, confidence=C)
     held = _Held(ours, theirs, asked)
     around = fit_local_distribution(ours, cut_coarse_partitions(ours))
     runs = simulate(ours, around, asked, publish, repeats=repeats, seed=seed, threads=1)

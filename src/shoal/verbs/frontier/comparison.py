@@ -64,13 +64,15 @@ class Point:
     reason: str = ""
 
     @classmethod
-    def parse(cls, told: Any) -> Point:
+    def parse(cls, stored: Any) -> Point:
         """The point of its JSON; what is not one raises ``ValueError`` or ``TypeError``."""
-        point = cls(**told)
-        wrong = [one.name for one in fields(cls) if not _is(getattr(point, one.name), one.type)]
-        made = (point.loss, point.risk_identity, point.known_identity)
+        point = cls(**stored)
+        wrong = [
+            field.name for field in fields(cls) if not _is(getattr(point, field.name), field.type)
+        ]
+        measures = (point.loss, point.risk_identity, point.known_identity)
         value = (point.risk_value, point.known_value, point.base)
-        parted = any(len({one is None for one in some}) > 1 for some in (made, value))
+        parted = any(len({value is None for value in some}) > 1 for some in (measures, value))
         if wrong or parted or (point.loss is None) != bool(point.reason):
             raise ValueError
         return point
@@ -109,10 +111,10 @@ def _is(value: Any, kind: Any) -> bool:
     if kind == "ByColumn":
         each = value.values() if isinstance(value, dict) else [None]
         return all(
-            isinstance(one, dict)
-            and sorted(one) == sorted(SHARES)
-            and all(_is(share, "float | None") and share is not None for share in one.values())
-            for one in each
+            isinstance(part, dict)
+            and sorted(part) == sorted(SHARES)
+            and all(_is(share, "float | None") and share is not None for share in part.values())
+            for part in each
         )
     if kind == "bool":
         return isinstance(value, bool)
@@ -131,16 +133,16 @@ def mark_frontier(points: Sequence[Point], risk: str) -> tuple[Point, ...]:
     >>> [point.on_frontier for point in mark_frontier([one, two, worse], "identity")]
     [True, True, False]
     """
-    pairs = [one.pair(risk) for one in points]
+    pairs = [point.pair(risk) for point in points]
     there = {pair for pair in pairs if pair is not None}
-    best = {one for one in there if not any(_beats(other, one) for other in there)}
+    best = {pair for pair in there if not any(_beats(other, pair) for other in there)}
     return tuple(
         replace(point, on_frontier=pair in best) for point, pair in zip(points, pairs, strict=True)
     )
 
 
-def _beats(one: tuple[float, float], other: tuple[float, float]) -> bool:
-    return one != other and one[0] <= other[0] and one[1] <= other[1]
+def _beats(first: tuple[float, float], second: tuple[float, float]) -> bool:
+    return first != second and first[0] <= second[0] and first[1] <= second[1]
 
 
 # Points as they are read: those at one place together, reasons once each, and as a table.
@@ -170,37 +172,46 @@ def merge_equal_points(points: Iterable[Point]) -> list[Point]:
     methods that come there by this rule too.
     """
     groups: dict[tuple[float | None, ...], list[Point]] = {}
-    for one in (one for one in points if one.loss is not None):
-        groups.setdefault((one.loss, one.risk_identity, one.risk_value), []).append(one)
-    found = []
+    for point in points:
+        if point.loss is not None:
+            key = point.loss, point.risk_identity, point.risk_value
+            groups.setdefault(key, []).append(point)
+    merged = []
     for some in groups.values():
-        last = [one for one in some if one.method == some[0].method][-1]
-        methods = [one.method for one in some if one.rule == last.rule]
-        found.append(replace(last, method=join_names(methods)))
-    return sorted(found, key=lambda one: (one.loss, one.method))
+        last = [point for point in some if point.method == some[0].method][-1]
+        methods = [point.method for point in some if point.rule == last.rule]
+        merged.append(replace(last, method=join_names(methods)))
+    return sorted(merged, key=lambda point: (point.loss, point.method))
 
 
 def list_failures(points: Iterable[Point]) -> list[tuple[str, str, str]]:
     """Why other points were not made, each reason once: methods, rules, reason."""
     reasons: dict[str, dict[str, list[str]]] = {}
-    for one in (one for one in points if one.loss is None):
-        reasons.setdefault(one.reason, {}).setdefault(one.rule, []).append(one.method)
-    found = []
+    for point in points:
+        if point.loss is None:
+            reasons.setdefault(point.reason, {}).setdefault(point.rule, []).append(point.method)
+    failures = []
     for reason, rules in reasons.items():
         sharing: dict[tuple[str, ...], list[str]] = {}
         for rule, methods in rules.items():
             sharing.setdefault(tuple(methods), []).append(rule)
-        found += [(", ".join(who), "; ".join(some), reason) for who, some in sharing.items()]
-    return found
+        failures += [
+            (", ".join(methods), "; ".join(some), reason) for methods, some in sharing.items()
+        ]
+    return failures
 
 
 def format_points(points: Sequence[Point]) -> list[str]:
     """A table of the points, the frontier first, then why the others were not made."""
     some = merge_equal_points(points)
-    front = [one for one in some if one.on_frontier]
-    rest = sorted((one for one in some if not one.on_frontier), key=lambda one: one.method)
+    front = [point for point in some if point.on_frontier]
+    rest = sorted(
+        (point for point in some if not point.on_frontier), key=lambda point: point.method
+    )
     rows = _aligned([_HEAD, *map(_row, (*front, *rest))]) if some else []
-    reasons = [f"not made: {who}, {rules}: {why}" for who, rules, why in list_failures(points)]
+    reasons = [
+        f"not made: {methods}, {rules}: {why}" for methods, rules, why in list_failures(points)
+    ]
     return [*rows, *reasons]
 
 
@@ -219,20 +230,20 @@ _WORDS = 3
 """How many of the columns hold words; the others hold numbers."""
 
 
-def _row(one: Point) -> tuple[str, ...]:
+def _row(point: Point) -> tuple[str, ...]:
     """A point as the table has it."""
-    value = "" if one.risk_value is None else f"{one.risk_value:.1%} ({one.base:.1%})"
-    value += f" {one.column}" if one.column else ""
+    value = "" if point.risk_value is None else f"{point.risk_value:.1%} ({point.base:.1%})"
+    value += f" {point.column}" if point.column else ""
     return (
-        "*" if one.on_frontier else "",
-        one.method,
-        one.rule,
-        f"{one.risk_identity:.2%}",
+        "*" if point.on_frontier else "",
+        point.method,
+        point.rule,
+        f"{point.risk_identity:.2%}",
         value,
-        f"{one.loss:.4f}",
-        f"{one.classes:,}",
-        f"{one.held_back:,}",
-        f"{one.seconds:.2f}",
+        f"{point.loss:.4f}",
+        f"{point.classes:,}",
+        f"{point.held_back:,}",
+        f"{point.seconds:.2f}",
     )
 
 
@@ -291,20 +302,20 @@ class Frontier:
     @property
     def made(self) -> tuple[Point, ...]:
         """The points at which a release could be made."""
-        return tuple(one for one in self.points if one.loss is not None)
+        return tuple(point for point in self.points if point.loss is not None)
 
     @property
     def frontier(self) -> tuple[Point, ...]:
         """The points on the frontier, by their loss."""
-        found = (one for one in self.made if one.on_frontier)
-        return tuple(sorted(found, key=lambda one: (one.loss, one.method)))
+        best_first = (point for point in self.made if point.on_frontier)
+        return tuple(sorted(best_first, key=lambda point: (point.loss, point.method)))
 
     @property
     def now(self) -> tuple[Point, ...]:
         """The points that were asked for now, not those that earlier runs left in the folder."""
         if self.asked is None:
             return self.points
-        return tuple(one for one in self.points if (one.method, one.rule) in self.asked)
+        return tuple(point for point in self.points if (point.method, point.rule) in self.asked)
 
     @property
     def chosen(self) -> Point | None:
@@ -319,7 +330,7 @@ class Frontier:
 
     @property
     def _is_bound(self) -> bool:
-        return any(one is not None for one in self._bound)
+        return any(bound is not None for bound in self._bound)
 
     def best(
         self,
@@ -335,29 +346,29 @@ class Frontier:
         """
         if loss is None and risk is None and average_risk is None:
             raise UsageError("A bound is needed.", "say best(loss=0.1), or best(risk=0.05).")
-        found = self._within(loss, risk, average_risk)
-        if not found:
+        within = self._within(loss, risk, average_risk)
+        if not within:
             raise self._nothing_within(loss, risk, average_risk)
-        return found[0]
+        return within[0]
 
     def check(self) -> None:
         """Refuse where nothing that was asked for can be made, or is within the bounds."""
         if self._is_bound:
             loss, risk, average = self._bound
             self.best(loss=loss, risk=risk, average_risk=average)
-        elif all(one.loss is None for one in self.now):
+        elif all(point.loss is None for point in self.now):
             raise NotMetError("No release could be made.", _HINT)
 
     def _within(self, loss: float | None, risk: float | None, average: float | None) -> list[Point]:
         """The points within the bounds, the best first."""
-        some = [(pair, one) for one in self.now if (pair := one.pair(self.risk))]
+        some = [(pair, point) for point in self.now if (pair := point.pair(self.risk))]
         safest = risk is None and average is None
         within = [
-            ((gained, lost) if safest else (lost, gained), one)
-            for (lost, gained), one in some
-            if (loss is None or lost <= loss) and self._is_safe(one, risk, average)
+            ((gained, lost) if safest else (lost, gained), value)
+            for (lost, gained), value in some
+            if (loss is None or lost <= loss) and self._is_safe(value, risk, average)
         ]
-        return [one for _, one in sorted(within, key=lambda found: found[0])]
+        return [point for _, point in sorted(within, key=lambda candidate: candidate[0])]
 
     def _is_safe(self, point: Point, risk: float | None, average: float | None) -> bool:
         """Whether nobody's risk is above a bound, exactly, nor the average above another."""
@@ -369,11 +380,12 @@ class Frontier:
     def _nothing_within(
         self, loss: float | None, risk: float | None, average: float | None
     ) -> NotMetError:
-        made = [(pair, one) for one in self.now if (pair := one.pair(self.risk))]
-        if not made:
+        measured = [(pair, point) for point in self.now if (pair := point.pair(self.risk))]
+        if not measured:
             return NotMetError("No release could be made.", _HINT)
-        safe = [lost for (lost, _), one in made if self._is_safe(one, risk, average)]
-        worst = [found for _, one in made if (found := one.worst(self.risk)) is not None]
+        safe = [lost for (lost, _), point in measured if self._is_safe(point, risk, average)]
+        risks = [point.worst(self.risk) for _, point in measured]
+        worst = [share for share in risks if share is not None]
         if safe:
             at_that = "" if risk is None and average is None else " at that risk"
             least = f"the least loss{at_that} is {format_reached(min(safe))}"
@@ -382,7 +394,7 @@ class Frontier:
                 f"the least risk of the person most at risk is {format_reached(float(min(worst)))}"
             )
         else:
-            lowest = format_reached(min(gained for (_, gained), _ in made))
+            lowest = format_reached(min(gained for (_, gained), _ in measured))
             least = f"the least average risk is {lowest}"
         return NotMetError(f"No release has {_bounds(loss, risk, average)}: {least}.", _HINT)
 
@@ -405,21 +417,21 @@ class Frontier:
     def assumptions(self) -> list[str]:
         """What the risks rest on."""
         first, *others = ASSUMPTIONS
-        kept = f"of everybody it knows the kept columns too: {', '.join(self.known)}"
-        return [first, *([kept] if self.known else []), *others]
+        kept_columns = f"of everybody it knows the kept columns too: {', '.join(self.known)}"
+        return [first, *([kept_columns] if self.known else []), *others]
 
     def to_json(self) -> dict[str, Any]:
         """Plain values for JSON, without what only the folder may know: a key, and hashes by it."""
-        settings = {name: one for name, one in self.settings.items() if name not in SECRET}
-        told = {"edition": EDITION, "risk": self.risk, "rows": self.rows}
+        settings = {name: value for name, value in self.settings.items() if name not in SECRET}
+        facts = {"edition": EDITION, "risk": self.risk, "rows": self.rows}
         chosen = None if self.chosen is None else to_json_value(self.chosen.to_json())
         return {
-            **told,
+            **facts,
             "settings": to_json_value(settings),
             "assumptions": self.assumptions,
             "notes": list(self.notes),
             **({"warnings": list(self.warnings)} if self.warnings else {}),
-            "points": [to_json_value(one.to_json()) for one in self.points],
+            "points": [to_json_value(point.to_json()) for point in self.points],
             "wanted": self.wanted,
             "chosen": chosen,
             "command": self.command,
@@ -436,9 +448,9 @@ class Frontier:
 
 
 def _bounds(loss: float | None, risk: float | None, average: float | None) -> str:
-    told = {"a risk of anybody": risk, "an average risk": average, "a loss": loss}
+    bounds = {"a risk of anybody": risk, "an average risk": average, "a loss": loss}
     return " and ".join(
-        f"{what} of at most {format_reached(at)}" for what, at in told.items() if at is not None
+        f"{what} of at most {format_reached(at)}" for what, at in bounds.items() if at is not None
     )
 
 

@@ -62,29 +62,34 @@ class CountedTable:
         tally = encoded.tally
         if not schema.keep:
             return cls(tally, tally, np.arange(tally.entries, dtype=np.int32))
-        kept = survey(frame, Schema(tuple(replace(one, role="quasi") for one in schema.keep)))
-        counted = frame.tally((*encoded.codings, *kept.codings))
+        kept_columns = survey(
+            frame, Schema(tuple(replace(column, role="quasi") for column in schema.keep))
+        )
+        counted = frame.tally((*encoded.codings, *kept_columns.codings))
         own, more = (counted.codes[: len(encoded.codings)], counted.codes[len(encoded.codings) :])
         entries, q, s = len(counted.count), len(tally.quasi), len(tally.sensitive)
         known = replace(
             tally,
-            quasi=(*tally.quasi, *kept.axes),
+            quasi=(*tally.quasi, *kept_columns.axes),
             keys=stack_codes((*own[:q], *more), entries),
             values=stack_codes(own[q : q + s], entries, np.int32),
             count=counted.count,
             providers=None if tally.provider is None else own[q + s].astype(np.int32),
             weights=(),
         )
-        return cls(tally, known, _found(encoded, own))
+        return cls(tally, known, _find_entries(encoded, own))
 
-    def seen(self, cut: Cut) -> tuple[Tally, Cut]:
+    def view(self, cut: Cut) -> tuple[Tally, Cut]:
         """What the adversary knows, and a cut's classes as it tells them apart."""
-        kept = self.known.keys[len(self.tally.quasi) :]
-        if not len(kept):
+        kept_codes = self.known.keys[len(self.tally.quasi) :]
+        if not len(kept_codes):
             return self.tally, cut
         entry, class_, count = self._pieces(cut)
         there = np.flatnonzero(class_ != SUPPRESSED)
-        columns, sizes = kept[:, entry[there]], [one.size for one in self.known.quasi[-len(kept) :]]
+        columns, sizes = (
+            kept_codes[:, entry[there]],
+            [axis.size for axis in self.known.quasi[-len(kept_codes) :]],
+        )
         number, first = number_combinations((class_[there], *columns), (cut.classes, *sizes))
         divided = np.full_like(class_, SUPPRESSED)
         divided[there] = number
@@ -107,11 +112,11 @@ class CountedTable:
         return rows[first], class_[first], np.bincount(number)
 
 
-def _found(encoded: Encoded, codes: tuple[NDArray[Any], ...]) -> NDArray[np.int32]:
+def _find_entries(encoded: Encoded, codes: tuple[NDArray[Any], ...]) -> NDArray[np.int32]:
     """Which entry of a tally has these codes; its own entries differ, and are numbered first."""
     own = encoded.codes()
     both = [np.concatenate(pair, dtype=np.int64) for pair in zip(own, codes, strict=True)]
-    number, _ = number_combinations(both, [one.size for one in encoded.codings])
+    number, _ = number_combinations(both, [coding.size for coding in encoded.codings])
     return number[encoded.tally.entries :]
 
 
@@ -155,43 +160,43 @@ class FrontierTables:
             people = population and stack.enter_context(open_frame(population, kinds=quasi))
             if people:
                 check_population(people, schema)
-            plain = _counted(frame, schema, people, requests)
+            plain = _count_table(frame, schema, people, requests)
             levels, notes = _levels(frame, schema, requests)
-            levelled = plain if levels == schema else _counted(frame, levels, people, requests)
+            levelled = plain if levels == schema else _count_table(frame, levels, people, requests)
             asked = ask_about_repeats(frame, schema)
-        return cls(schema, plain, levelled, (*_kept(schema), *notes), tuple(asked))
+        return cls(schema, plain, levelled, (*_note_kept_columns(schema), *notes), tuple(asked))
 
     def of(self, method: str) -> CountedTable:
         """The table as a method is given it."""
         return self.levelled if publishes_levels(method) else self.plain
 
 
-def _kept(schema: Schema) -> tuple[str, ...]:
+def _note_kept_columns(schema: Schema) -> tuple[str, ...]:
     """What to tell of kept columns."""
     names = ", ".join(column.name for column in schema.keep)
-    told = f"Kept columns are published as they are, and risks are of whoever knows them: {names}."
-    return (told,) if names else ()
+    note = f"Kept columns are published as they are, and risks are of whoever knows them: {names}."
+    return (note,) if names else ()
 
 
 def _levels(
     frame: Frame, schema: Schema, requests: Sequence[Request]
 ) -> tuple[Schema, tuple[str, ...]]:
     """The schema of the methods that work by levels, and what to tell of it, once for them all."""
-    needing = [one for one in requests if publishes_levels(one.method)]
+    needing = [request for request in requests if publishes_levels(request.method)]
     if not needing:
         return schema, ()
     fitted, notes = add_automatic_levels(frame, replace(needing[0], schema=schema))
-    who = ", ".join(dict.fromkeys(one.method for one in needing))
-    return fitted.schema, (*notes, f"These methods work by levels: {who}.") if notes else ()
+    methods = ", ".join(dict.fromkeys(request.method for request in needing))
+    return fitted.schema, (*notes, f"These methods work by levels: {methods}.") if notes else ()
 
 
-def _counted(
+def _count_table(
     frame: Frame, schema: Schema, people: Any, requests: Sequence[Request]
 ) -> CountedTable:
     plan = survey(frame, schema, people)
     encoded = plan.encode(frame)
     tally = encoded.tally
-    for rule in dict.fromkeys(one.rule for one in requests):
+    for rule in dict.fromkeys(request.rule for request in requests):
         check_surveyed_providers(rule, plan)
         rule.holds(Groups.of(tally, _together(tally), list_joint_columns(rule)))
     return CountedTable.of(frame, schema, encoded)
@@ -218,7 +223,7 @@ SOME = 5000
 class FrontierRun:
     """What is compared, and where it is kept."""
 
-    kept: SavedComparison
+    saved: SavedComparison
     tables: FrontierTables
     columns: tuple[int, ...]
     """The sensitive columns that the adversary is after; the worst of them is the risk."""
@@ -229,27 +234,27 @@ class FrontierRun:
 
     def all(self, requests: Sequence[Request]) -> None:
         """Make every point that is not there yet, and keep it as soon as it is."""
-        for at, one in enumerate(requests):
+        for at, request in enumerate(requests):
             self.progress(STEP, FINE * at, FINE * len(requests))
-            known = self.kept.points.get((one.method, str(one.rule)))
+            known = self.saved.points.get((request.method, str(request.rule)))
             if known is None or known.reason == NO_MEMORY:
-                told = self._within(at, len(requests))
-                self.kept.add(self._point(replace(one, progress=told)))
-                with self.kept.together():
-                    self.kept.write(self.found())
+                report_progress = self._within(at, len(requests))
+                self.saved.add(self._point(replace(request, progress=report_progress)))
+                with self.saved.together():
+                    self.saved.write(self.build_frontier())
 
-    def found(self) -> Frontier:
+    def build_frontier(self) -> Frontier:
         """What there is so far."""
-        tables, kept = self.tables, self.kept
+        tables, saved = self.tables, self.saved
         return Frontier(
-            mark_frontier(tuple(kept.points.values()), self.risk),
+            mark_frontier(tuple(saved.points.values()), self.risk),
             tables.plain.tally.rows,
             self.risk,
-            kept.settings,
-            kept.place,
+            saved.settings,
+            saved.place,
             notes=tables.notes,
             warnings=tables.warnings,
-            known=tuple(one.name for one in tables.schema.keep),
+            known=tuple(column.name for column in tables.schema.keep),
             options=self.options,
         )
 
@@ -284,26 +289,28 @@ class FrontierRun:
     def _measured(self, table: CountedTable, cut: Cut) -> dict[str, Any]:
         """What a cut gives away, and what it costs."""
         tally = table.tally
-        each = {at: measure_exposure(*table.seen(cut), at) for at in self.columns or (None,)}
-        worst, found = max(each.items(), key=lambda one: _gained(one[1]))
+        each = {at: measure_exposure(*table.view(cut), at) for at in self.columns or (None,)}
+        worst, most_exposed = max(each.items(), key=lambda item: _gained(item[1]))
         several = worst is not None and len(each) > 1
         return {
             "column": tally.sensitive[worst].name if several and worst is not None else "",
             "by_column": {
-                tally.sensitive[at].name: _shares(one)
-                for at, one in each.items()
-                if several and at is not None and one.value is not None
+                tally.sensitive[at].name: _shares(exposure_)
+                for at, exposure_ in each.items()
+                if several and at is not None and exposure_.value is not None
             },
             "loss": round(loss(tally, cut), ROUND),
-            "risk_identity": round(found.identity.rate, ROUND),
-            "risk_value": None if found.value is None else round(found.value.rate, ROUND),
-            "base": found.base,
-            "known_identity": found.identity.known,
-            "known_value": None if found.value is None else found.value.known,
+            "risk_identity": round(most_exposed.identity.rate, ROUND),
+            "risk_value": None
+            if most_exposed.value is None
+            else round(most_exposed.value.rate, ROUND),
+            "base": most_exposed.base,
+            "known_identity": most_exposed.identity.known,
+            "known_value": None if most_exposed.value is None else most_exposed.value.known,
             "rows": tally.rows - cut.held_back,
             "classes": cut.classes,
             "held_back": cut.held_back,
-            **_worst(*table.seen(cut), self.columns),
+            **_worst(*table.view(cut), self.columns),
         }
 
 
@@ -311,7 +318,7 @@ def _worst(tally: Tally, cut: Cut, columns: Sequence[int]) -> dict[str, int]:
     """The smallest class, and the surest value of any column, counted in people."""
     there = cut.class_ >= 0
     sizes = np.bincount(cut.class_[there], cut.count[there], cut.classes).astype(np.int64)
-    found = {"smallest": int(sizes[sizes > 0].min(initial=tally.rows))}
+    facts = {"smallest": int(sizes[sizes > 0].min(initial=tally.rows))}
     surest = Fraction(0)
     for at in columns:
         codes = tally.values[at][cut.entry]
@@ -319,22 +326,22 @@ def _worst(tally: Tally, cut: Cut, columns: Sequence[int]) -> dict[str, int]:
         for most, size in set(zip(h.most_alike.tolist(), h.rows.tolist(), strict=True)):
             if size and Fraction(most, size) > surest:
                 surest = Fraction(most, size)
-                found |= {"likeliest": most, "likeliest_of": size}
-    return found
+                facts |= {"likeliest": most, "likeliest_of": size}
+    return facts
 
 
-def _gained(found: Exposure) -> tuple[float, float]:
+def _gained(exposure: Exposure) -> tuple[float, float]:
     """By which of several columns an adversary is right most often, and gains most."""
-    rate = 0.0 if found.value is None else found.value.rate
-    return rate, rate - (found.base or 0.0)
+    rate = 0.0 if exposure.value is None else exposure.value.rate
+    return rate, rate - (exposure.base or 0.0)
 
 
-def _shares(found: Exposure) -> dict[str, float]:
+def _shares(exposure: Exposure) -> dict[str, float]:
     """What is guessed of one column, as a point tells it."""
-    assert found.value is not None
-    assert found.base is not None
-    rate, known = round(found.value.rate, ROUND), found.value.known
-    return {"risk_value": rate, "base": found.base, "known_value": known}
+    assert exposure.value is not None
+    assert exposure.base is not None
+    rate, known = round(exposure.value.rate, ROUND), exposure.value.known
+    return {"risk_value": rate, "base": exposure.base, "known_value": known}
 
 
 def _compile(tally: Tally, request: Request) -> None:
@@ -349,9 +356,9 @@ def _some(tally: Tally) -> Tally:
     """The first entries of a table, in arrays laid out as the whole table's: kernels are theirs."""
     if tally.entries <= SOME:
         return tally
-    keys, values = (np.ascontiguousarray(one[:, :SOME]) for one in (tally.keys, tally.values))
-    who = None if tally.providers is None else tally.providers[:SOME]
-    return replace(tally, keys=keys, values=values, count=tally.count[:SOME], providers=who)
+    keys, values = (np.ascontiguousarray(array[:, :SOME]) for array in (tally.keys, tally.values))
+    providers = None if tally.providers is None else tally.providers[:SOME]
+    return replace(tally, keys=keys, values=values, count=tally.count[:SOME], providers=providers)
 
 
 def _took(began: float) -> float:

@@ -86,20 +86,24 @@ class SavedComparison:
         if self.settings["key"] != there.settings["key"]:
             self.settings = self.identify(there.key)
         _check_same(there.settings, self.settings)
-        made = {name for name, one in there.points.items() if one.loss is not None}
-        own = {n: one for n, one in self.own.items() if one.loss is not None or n not in made}
+        measured = {name for name, point in there.points.items() if point.loss is not None}
+        own = {
+            n: point for n, point in self.own.items() if point.loss is not None or n not in measured
+        }
         self.points = {**there.points, **own}
 
-    def write(self, found: Frontier) -> None:
+    def write(self, frontier: Frontier) -> None:
         """Write down what there is: the old file stands until the new one is whole."""
         if self.place is not None:
-            replace_json(self.place / RESULT, {**found.to_json(), "settings": dict(self.settings)})
+            replace_json(
+                self.place / RESULT, {**frontier.to_json(), "settings": dict(self.settings)}
+            )
 
 
 def check_comparison_folder(place: Path, replace: bool) -> EarlierComparison | None:
     """What is kept there already (None: nothing); refuses, before any work, what is not ours."""
     folder.check_outside(place)
-    if any((one / folder.COMPANION).is_file() for one in place.resolve().parents):
+    if any((parent / folder.COMPANION).is_file() for parent in place.resolve().parents):
         raise UsageError(
             f"{place.name!r} would lie in the folder of a private companion.",
             "choose a folder beside it.",
@@ -112,9 +116,9 @@ def check_comparison_folder(place: Path, replace: bool) -> EarlierComparison | N
 
 def _read(path: Path) -> EarlierComparison:
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-        json.dumps(found, ensure_ascii=False, allow_nan=False).encode()  # it can be written again
-        edition, settings, points = found["edition"], found["settings"], found["points"]
+        stored = json.loads(path.read_text(encoding="utf-8"))
+        json.dumps(stored, ensure_ascii=False, allow_nan=False).encode()  # it can be written again
+        edition, settings, points = stored["edition"], stored["settings"], stored["points"]
         if type(edition) is not int or edition < 1 or not isinstance(settings, dict):
             raise ValueError
         if edition > EDITION:
@@ -129,15 +133,15 @@ def _read(path: Path) -> EarlierComparison:
         ) from None
 
 
-def _points(told: Any) -> dict[tuple[str, str], Point]:
+def _points(stored: Any) -> dict[tuple[str, str], Point]:
     """The points of a file; each is looked at, for whoever goes on rests on all of them."""
-    if not isinstance(told, list):
+    if not isinstance(stored, list):
         raise TypeError
-    points = [Point.parse(one) for one in told]
-    found = {(one.method, one.rule): one for one in points}
-    if len(found) < len(points):
+    points = [Point.parse(stored_point) for stored_point in stored]
+    by_name = {(point.method, point.rule): point for point in points}
+    if len(by_name) < len(points):
         raise ValueError
-    return found
+    return by_name
 
 
 def open_comparison(
@@ -171,9 +175,9 @@ def _check_same(before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
         name for name in before.keys() | now.keys() if before.get(name) != now.get(name)
     )
     if differs:
-        told = " and ".join(name.replace("_", " ") for name in differs)
+        differences = " and ".join(name.replace("_", " ") for name in differs)
         raise UsageError(
-            f"The folder holds a comparison with another {told}.",
+            f"The folder holds a comparison with another {differences}.",
             "choose another folder, or start anew with --replace.",
         )
 
@@ -190,16 +194,16 @@ def _content(tally: Tally) -> Iterator[bytes]:
     provider = () if tally.provider is None else (tally.provider,)
     for axis in (*tally.quasi, *tally.sensitive, *provider):
         yield repr((axis.name, axis.kind, axis.leaves, axis.null)).encode()
-    who = () if tally.providers is None else (tally.providers,)
-    yield from _ordered((*tally.keys, *tally.values, *who), tally.count)
+    providers = () if tally.providers is None else (tally.providers,)
+    yield from _ordered((*tally.keys, *tally.values, *providers), tally.count)
     if tally.population is not None:
         yield from _ordered(tuple(tally.population.keys), tally.population.count)
 
 
 def _ordered(columns: Sequence[NDArray[Any]], count: NDArray[np.int64]) -> Iterator[bytes]:
     order = np.lexsort(columns)
-    for one in (*columns, count):
-        yield np.ascontiguousarray(one[order], np.int64).tobytes()
+    for column in (*columns, count):
+        yield np.ascontiguousarray(column[order], np.int64).tobytes()
 
 
 def _clear(place: Path, names: str) -> None:

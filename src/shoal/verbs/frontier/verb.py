@@ -102,26 +102,26 @@ def frontier(
     before = _checked(requests, place, replace)
     progress("reading", 0, 1)
     tables = FrontierTables.read(table, requests, population, reading or {})
-    fitted, told = tables.schema, _settings(columns, requests[0])
+    fitted, settings = tables.schema, _settings(columns, requests[0])
     points = open_comparison(
-        place, before, tables.plain.known, fitted.to_toml(), told, replace=replace
+        place, before, tables.plain.known, fitted.to_toml(), settings, replace=replace
     )
     at = tuple(fitted.sensitive.index(fitted.column(name)) for name in columns)
     run = FrontierRun(points, tables, at, risk, progress, _options(requests[0]))
     run.all(requests)
-    asked = frozenset((one.method, str(one.rule)) for one in requests)
+    asked = frozenset((request.method, str(request.rule)) for request in requests)
     with points.together():
-        found = changed(
-            run.found(),
+        result = changed(
+            run.build_frontier(),
             asked=asked,
             max_loss=max_loss,
             max_risk=max_risk,
             max_average_risk=max_average_risk,
         )
-        points.write(found)
+        points.write(result)
         if place is not None:
-            _draw(found, place)
-    return found
+            _draw(result, place)
+    return result
 
 
 def _settings(columns: Sequence[str], request: Request) -> dict[str, Any]:
@@ -136,29 +136,31 @@ def _settings(columns: Sequence[str], request: Request) -> dict[str, Any]:
 
 def _options(request: Request) -> tuple[str, ...]:
     """What publishing a point needs beside its method and rule."""
-    told = {
+    options = {
         f"--hold-back {request.hold_back}": request.hold_back,
         "--auto-hierarchies": request.auto_hierarchies,
         "--accept-keep": request.schema.keep and request.accept_keep,
         "--population POPULATION": request.population is not None,
         f'--one-row "{request.one_row}"': request.one_row is not None,
     }
-    return tuple(option for option, needed in told.items() if needed)
+    return tuple(option for option, needed in options.items() if needed)
 
 
-def _draw(found: Frontier, place: Path) -> None:
+def _draw(comparison: Frontier, place: Path) -> None:
     """The page; each risk has a frontier of its own."""
     drawn = {
-        risk: [one.to_json() for one in merge_equal_points(mark_frontier(found.points, risk))]
+        risk: [
+            point.to_json() for point in merge_equal_points(mark_frontier(comparison.points, risk))
+        ]
         for risk in RISKS
     }
-    render_frontier(found.to_json(), drawn, list_failures(found.points)).write(place / PAGE)
+    render_frontier(comparison.to_json(), drawn, list_failures(comparison.points)).write(place / PAGE)
 
 
 def _check(schema: Schema, risk: str, accept_keep: bool, bounds: Sequence[float | None]) -> None:
     if risk not in RISKS:
         raise UsageError(f"There is no risk {risk!r}.", f"choose one of {', '.join(RISKS)}.")
-    if any(one is not None and not 0 <= one <= 1 for one in bounds):
+    if any(bound is not None and not 0 <= bound <= 1 for bound in bounds):
         raise UsageError("Loss and risk are between 0 and 1.", "write for example 0.05.")
     if schema.keep and not accept_keep:
         raise kept_columns_error(schema.keep)
@@ -194,11 +196,11 @@ def _rules(
     if rules and strengths:
         raise UsageError("Rules and strengths are alternatives.", "give the one or the other.")
     if rules:
-        return [parse_rule(one) if isinstance(one, str) else one for one in rules]
+        return [parse_rule(rule) if isinstance(rule, str) else rule for rule in rules]
     crowds = [KAnonymity(k) for k in strengths or STRENGTHS]
     several = len(schema.sensitive) > 1
     diverse = [DistinctDiversity(2, name if several else None) for name in columns]
-    return [reduce(and_, diverse, one) for one in crowds]
+    return [reduce(and_, diverse, rule) for rule in crowds]
 
 
 def _checked(
@@ -207,7 +209,7 @@ def _checked(
     """What is kept in the folder already; refuses, before any reading, what cannot be done."""
     if not requests:
         raise UsageError("No method is named.", "leave methods out to compare all.")
-    for one in requests:
-        parse_method_parameters(one.method, one.parameters)
-        check_provider_column(one.rule, one.schema)
+    for request in requests:
+        parse_method_parameters(request.method, request.parameters)
+        check_provider_column(request.rule, request.schema)
     return None if place is None else check_comparison_folder(place, replace)

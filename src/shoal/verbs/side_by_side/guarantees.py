@@ -66,7 +66,7 @@ METHOD = "mondrian"
 class Unpublished:
     """A release that is made for the attack alone: what it tells of people, and what is lost."""
 
-    told: LikelihoodSource
+    view: LikelihoodSource
     loss: float
     """By the measure ``marginals``."""
     width: float | None = None
@@ -106,8 +106,8 @@ def _partition(
     counts = _by_class(
         cut, assign_rows_to_classes(cut, entry, rng), people.values, people.sensitive.size
     )
-    told = ClassLikelihoods.of(cut.cells, counts, np.eye(people.sensitive.size), prior)
-    return Unpublished(told, marginals(tally, cut), loss(tally, cut))
+    view = ClassLikelihoods.of(cut.cells, counts, np.eye(people.sensitive.size), prior)
+    return Unpublished(view, marginals(tally, cut), loss(tally, cut))
 
 
 def _randomised(
@@ -123,7 +123,7 @@ def _randomised(
     cut = _cut(tally, people, asked.rule, asked.progress)
     class_, true = assign_rows_to_classes(cut, entry, rng), own[people.values]
     counts = _by_class(cut, class_, way.answered(true, rng), size)
-    told = ClassLikelihoods.of(cut.cells, counts, way.matrix()[own], prior)
+    view = ClassLikelihoods.of(cut.cells, counts, way.matrix()[own], prior)
     expected = _by_class(cut, class_, true, size) @ way.matrix()
     lost = [
         marginals(
@@ -131,7 +131,7 @@ def _randomised(
         )
         for answers in (counts.astype(np.float64), expected)
     ]
-    return Unpublished(told, lost[0], loss(tally, cut), lost[1])
+    return Unpublished(view, lost[0], loss(tally, cut), lost[1])
 
 
 def _counts(
@@ -145,9 +145,9 @@ def _counts(
     form = Counts.of if asked.form == COUNTS else Synthetic.of
     tables = form(plan, asked.spend).drawn(measured, rng).estimates
     last = len(plan.bins) - 1
-    told = NaiveBayesTables(of_leaf, [tables[(column, last)] for column in range(last)])
+    view = NaiveBayesTables(of_leaf, [tables[(column, last)] for column in range(last)])
     lost = float(measure_noise_utility(people.tally, plan, tables)["marginals"])
-    return Unpublished(told, lost, noiseless=measure_bin_loss(people.tally, measured))
+    return Unpublished(view, lost, noiseless=measure_bin_loss(people.tally, measured))
 
 
 _MAKERS: dict[str, Callable[[Guarantee, CodedPeople, Floats, np.random.Generator], Unpublished]] = {

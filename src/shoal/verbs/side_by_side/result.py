@@ -124,7 +124,10 @@ class RuleComparison:
         assert noise.loss is not None
         assert rule.added is not None
         assert noise.added is not None
-        more = [one - other for one, other in zip(rule.gains, noise.gains, strict=True)]
+        more = [
+            rule_gain - noise_gain
+            for rule_gain, noise_gain in zip(rule.gains, noise.gains, strict=True)
+        ]
         losses, added = (rule.loss.mean, noise.loss.mean), (rule.added, noise.added)
         return cls(
             rule.name, noise.name, noise.form, str(noise.epsilon), losses, added, Figure.of(more)
@@ -140,20 +143,22 @@ class RuleComparison:
         return {**asdict(self), "worse": self.worse}
 
 
-def compare_with_noise(made: Sequence[GuaranteeOutcome]) -> tuple[RuleComparison, ...]:
+def compare_with_noise(outcomes: Sequence[GuaranteeOutcome]) -> tuple[RuleComparison, ...]:
     """Every rule with every form; the rule that adds most first, and its forms by their losses."""
-    rules = [one for one in made if one.school == PARTITIONS]
-    forms = dict.fromkeys(one.form for one in made if one.school != PARTITIONS)
+    rules = [outcome for outcome in outcomes if outcome.school == PARTITIONS]
+    forms = dict.fromkeys(outcome.form for outcome in outcomes if outcome.school != PARTITIONS)
     rules.sort(key=lambda rule: -_mean(rule.added))
     return tuple(
-        RuleComparison.of(rule, min((one for one in made if one.form == form), key=_far(rule)))
+        RuleComparison.of(
+            rule, min((outcome for outcome in outcomes if outcome.form == form), key=_far(rule))
+        )
         for rule in rules
         for form in forms
     )
 
 
 def _far(rule: GuaranteeOutcome) -> Any:
-    return lambda one: abs(_mean(one.loss) - _mean(rule.loss))
+    return lambda outcome: abs(_mean(outcome.loss) - _mean(rule.loss))
 
 
 def _mean(figure: Figure | None) -> float:
@@ -184,13 +189,17 @@ class SideBySide:
     @property
     def most_added(self) -> float:
         """What being in both tables adds to what is guessed right, by the worst rule of classes."""
-        gains = (one.added.mean for one in self.made if one.added and one.school == PARTITIONS)
+        gains = (
+            outcome.added.mean
+            for outcome in self.made
+            if outcome.added and outcome.school == PARTITIONS
+        )
         return max(gains, default=0.0)
 
     @property
     def made(self) -> tuple[GuaranteeOutcome, ...]:
         """Those whose releases could be made."""
-        return tuple(one for one in self.outcomes if one.loss is not None)
+        return tuple(outcome for outcome in self.outcomes if outcome.loss is not None)
 
     @property
     def compared(self) -> tuple[RuleComparison, ...]:
@@ -204,10 +213,12 @@ class SideBySide:
         Of the rule of classes that adds most: being in both tables adds more under it than under
         each form of noise at about its loss, in every seed.
         """
-        found = self.compared
-        if not found or self.seeds < 2:
+        comparisons = self.compared
+        if not comparisons or self.seeds < 2:
             return None
-        return all(one.worse for one in found if one.rule == found[0].rule)
+        return all(
+            comparison.worse for comparison in comparisons if comparison.rule == comparisons[0].rule
+        )
 
     @property
     def sentence(self) -> str:
@@ -227,9 +238,9 @@ class SideBySide:
             "base": self.base,
             "seeds": self.seeds,
             "holds": self.holds,
-            "compared": [to_json_value(one.to_json()) for one in self.compared],
-            "outcomes": [to_json_value(one.to_json()) for one in self.outcomes],
-            "by_column": [one.in_short() for one in self.by_column],
+            "compared": [to_json_value(comparison.to_json()) for comparison in self.compared],
+            "outcomes": [to_json_value(outcome.to_json()) for outcome in self.outcomes],
+            "by_column": [column_result.in_short() for column_result in self.by_column],
         }
 
     def in_short(self) -> dict[str, Any]:
@@ -256,34 +267,38 @@ class SideBySide:
             ).rstrip()
             for row in rows
         ]
-        missing = [f"not made: {one.name}: {one.reason}" for one in self.outcomes if one.reason]
+        missing = [
+            f"not made: {outcome.name}: {outcome.reason}"
+            for outcome in self.outcomes
+            if outcome.reason
+        ]
         columns = [
-            f"{one.column}: being in both tables adds up to {100 * one.most_added:.1f} points by "
-            f"classes (most common value: {format_exact_share(one.base)})"
-            for one in self.by_column
+            f"{each.column}: being in both tables adds up to {100 * each.most_added:.1f} points by "
+            f"classes (most common value: {format_exact_share(each.base)})"
+            for each in self.by_column
         ]
         return "\n".join([*columns, head, *table, *missing])
 
 
 def select_worst_comparison(each: Sequence[SideBySide]) -> SideBySide:
     """The column by which being in both tables adds most under classes, with all of them."""
-    ranked = sorted(each, key=lambda one: one.most_added, reverse=True)
+    ranked = sorted(each, key=lambda result: result.most_added, reverse=True)
     return ranked[0] if len(ranked) == 1 else replace(ranked[0], by_column=tuple(ranked))
 
 
 _HEAD = ("guarantee", "loss", "no noise", "right", "control", "added", "settled", "sure", "at most")
 
 
-def _row(one: GuaranteeOutcome) -> tuple[str, ...]:
-    told = one.to_json()
+def _row(outcome: GuaranteeOutcome) -> tuple[str, ...]:
+    values = outcome.to_json()
     return (
-        one.name,
-        format_loss(told["loss"]),
-        "" if one.noiseless is None else format_loss(told["noiseless"]),
-        *(_share(share) for share in (one.right, one.control)),
-        format_points(told["added"], len(one.gains)),
-        *(_share(share) for share in (one.settled, one.sure)),
-        "" if one.bound is None else format_exact_share(one.bound),
+        outcome.name,
+        format_loss(values["loss"]),
+        "" if outcome.noiseless is None else format_loss(values["noiseless"]),
+        *(_share(share) for share in (outcome.right, outcome.control)),
+        format_points(values["added"], len(outcome.gains)),
+        *(_share(share) for share in (outcome.settled, outcome.sure)),
+        "" if outcome.bound is None else format_exact_share(outcome.bound),
     )
 
 

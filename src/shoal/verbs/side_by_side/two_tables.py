@@ -108,8 +108,10 @@ class Halves:
         """Two halves, and the control."""
         order = np.random.default_rng(seed).permutation(len(self.people))
         both, control, rest = np.split(order, [self.shared, self.shared + self.shared // 2])
-        one, other = np.array_split(rest, 2)
-        first, second = (self.people.some(np.concatenate([both, own])) for own in (one, other))
+        first_rows, second_rows = np.array_split(rest, 2)
+        first, second = (
+            self.people.some(np.concatenate([both, own])) for own in (first_rows, second_rows)
+        )
         return TablePair((first, second), self.shared, self.people.some(control))
 
 
@@ -123,7 +125,7 @@ class TwoTables:
 
     @classmethod
     def read(
-        cls, table: Any, other: Any, schema: Schema, on: str, reading: Mapping[str, Any]
+        cls, table: Any, second_ids: Any, schema: Schema, on: str, reading: Mapping[str, Any]
     ) -> TwoTables:
         """The two tables on common axes."""
         if schema.person is None:
@@ -133,14 +135,14 @@ class TwoTables:
         with ExitStack() as stack:
             frames = [
                 stack.enter_context(open_frame(source, kinds=schema.kinds, **reading))
-                for source in (table, other)
+                for source in (table, second_ids)
             ]
             for frame in frames:
                 check_one_row_each(frame, schema)
-            one, two = (_ids(frame, schema.person.name) for frame in frames)
+            first_ids, two = (_ids(frame, schema.person.name) for frame in frames)
             people = _read(frames[0], schema, on, frames[1])
             second = _like(people, frames[1])
-        same = np.stack(np.intersect1d(one, two, return_indices=True)[1:])
+        same = np.stack(np.intersect1d(first_ids, two, return_indices=True)[1:])
         if same.shape[1] < 2 * MIN_SHARED:
             raise InputError(
                 f"The two tables have {same.shape[1]:,} people in common.",
@@ -159,8 +161,8 @@ class TwoTables:
         order = np.random.default_rng(seed).permutation(self.same.shape[1])
         both, away = self.same[:, order[: self.shared]], self.same[:, order[self.shared :]]
         first, second = (
-            people.some(np.concatenate([kept, np.setdiff1d(np.arange(len(people)), known)]))
-            for people, kept, known in zip(self.tables, both, self.same, strict=True)
+            people.some(np.concatenate([rows_kept, np.setdiff1d(np.arange(len(people)), known)]))
+            for people, rows_kept, known in zip(self.tables, both, self.same, strict=True)
         )
         return TablePair((first, second), self.shared, self.tables[0].some(away[0]))
 
@@ -171,7 +173,7 @@ def _read(frame: Frame, schema: Schema, on: str, other: Frame | None = None) -> 
     names = {column.name for column in columns}
     fitted = Schema(columns).fit([field for field in frame.fields if field.name in names])
     more = {} if other is None else dict(other.values(sorted(names)))
-    also = {name: [*one.values, *([None] * (one.nulls > 0))] for name, one in more.items()}
+    also = {name: [*values.values, *([None] * (values.nulls > 0))] for name, values in more.items()}
     known = (replace(column, domain=column.listed) for column in fitted.columns)
     plan = survey(frame, Schema(tuple(known)), also=also)
     *keys, values = (codes.astype(np.int32) for codes in frame.rows(plan.codings))
@@ -183,25 +185,27 @@ def _read(frame: Frame, schema: Schema, on: str, other: Frame | None = None) -> 
 def _like(people: CodedPeople, frame: Frame) -> CodedPeople:
     """Another table on the same axes."""
     axes = (*people.quasi, people.sensitive)
-    found = dict(frame.values([axis.name for axis in axes]))
-    codings = tuple(_coding(axis, found[axis.name]) for axis in axes)
+    distinct = dict(frame.values([axis.name for axis in axes]))
+    codings = tuple(_coding(axis, distinct[axis.name]) for axis in axes)
     *keys, values = (codes.astype(np.int32) for codes in frame.rows(codings))
     return replace(people, keys=np.stack(keys), values=values)
 
 
-def _coding(axis: Axis, found: Distinct) -> Coding:
-    codes = axis.codes(found.values).astype(np.int32)
-    return Coding(axis.name, found.values, codes, axis.null_code if axis.null else None, axis.size)
+def _coding(axis: Axis, distinct: Distinct) -> Coding:
+    codes = axis.codes(distinct.values).astype(np.int32)
+    return Coding(
+        axis.name, distinct.values, codes, axis.null_code if axis.null else None, axis.size
+    )
 
 
 def _ids(frame: Frame, column: str) -> NDArray[Any]:
     """Each row's person, as text."""
-    found = dict(frame.values([column]))[column]
-    if found.nulls or int(found.counts.max(initial=1)) > 1:
+    distinct = dict(frame.values([column]))[column]
+    if distinct.nulls or int(distinct.counts.max(initial=1)) > 1:
         raise InputError(
             f"Column {column!r} does not tell the people of a table apart.",
             "give two tables with one row for each person.",
         )
-    number = np.arange(len(found.values), dtype=np.int32)
-    (rows,) = frame.rows((Coding(column, found.values, number, None, len(found.values)),))
-    return np.array([str(one) for one in found.values])[rows]
+    number = np.arange(len(distinct.values), dtype=np.int32)
+    (rows,) = frame.rows((Coding(column, distinct.values, number, None, len(distinct.values)),))
+    return np.array([str(value) for value in distinct.values])[rows]

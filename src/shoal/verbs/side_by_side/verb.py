@@ -47,7 +47,7 @@ def list_usual_rules(k: int) -> tuple[str, ...]:
         "ck-safety c=0.7 k=1",
         "composition l=2 alpha=0.95",
     )
-    return (crowd, *(f"{crowd} & {one}" for one in more))
+    return (crowd, *(f"{crowd} & {rule}" for rule in more))
 
 
 def side_by_side(
@@ -98,12 +98,12 @@ def side_by_side(
             else TwoTables.read(table, other, schema, column, reading)
         )
         each.append(_Run(source, guarantees, seeds, progress).all())
-    found = select_worst_comparison(each)
+    result = select_worst_comparison(each)
     if place is not None:
-        page = found.page()
+        page = result.page()
         page.write(place / PAGE)
         page.write(place / TWIN)
-    return found
+    return result
 
 
 def _place(out: str | Path | None) -> Path | None:
@@ -127,7 +127,7 @@ def _guarantees(
     crowd = KAnonymity(k)
     spends = [parse_spend(epsilon) for epsilon in epsilons]
     parsed = [
-        parse_rule(one) if isinstance(one, str) else one for one in rules or list_usual_rules(k)
+        parse_rule(rule) if isinstance(rule, str) else rule for rule in rules or list_usual_rules(k)
     ]
     return [
         *(Guarantee(PARTITION, rule) for rule in parsed),
@@ -151,7 +151,9 @@ class _Run:
     def all(self) -> SideBySide:
         """Every guarantee, seed by seed."""
         pairs = [self.source.pair(seed) for seed in range(self.seeds)]
-        outcomes = tuple(self._outcome(at, one, pairs) for at, one in enumerate(self.guarantees))
+        outcomes = tuple(
+            self._outcome(at, guarantee, pairs) for at, guarantee in enumerate(self.guarantees)
+        )
         self.progress(STEP, self._total, self._total)
         first = pairs[0]
         return SideBySide(
@@ -191,40 +193,40 @@ def _tried(asked: Guarantee, pair: TablePair, seed: int) -> _Tried:
     """Both halves published, and attacked together."""
     rng = np.random.default_rng((seed, 1))
     prior = pair.prior
-    made = [asked.make(half, prior, rng) for half in pair.halves]
-    told = [one.told for one in made]
+    releases = [asked.make(half, prior, rng) for half in pair.halves]
+    views = [release.view for release in releases]
     inside, outside = (
-        measure_success(told, some.keys, some.values, prior) for some in (pair.both, pair.control)
+        measure_success(views, some.keys, some.values, prior) for some in (pair.both, pair.control)
     )
-    return made, inside, outside
+    return releases, inside, outside
 
 
 def _measured(
     outcome: GuaranteeOutcome, asked: Guarantee, tried: Sequence[_Tried]
 ) -> GuaranteeOutcome:
     """The figures over the seeds."""
-    made, inside, outside = zip(*tried, strict=True)
-    control = Figure.of([one.right for one in outside])
+    releases, inside, outside = zip(*tried, strict=True)
+    control = Figure.of([hit.right for hit in outside])
     spent = None if asked.spend is None else 2 * float(asked.spend.epsilon)
     return replace(
         outcome,
-        loss=Figure.of([_mean([one.loss for one in some]) for some in made]),
-        noiseless=_known([[one.noiseless for one in some] for some in made]),
-        width=_known([[one.width for one in some] for some in made]),
-        right=Figure.of([one.right for one in inside]),
+        loss=Figure.of([_mean([half.loss for half in pair]) for pair in releases]),
+        noiseless=_mean_known([[half.noiseless for half in pair] for pair in releases]),
+        width=_mean_known([[half.width for half in pair] for pair in releases]),
+        right=Figure.of([hit.right for hit in inside]),
         control=control,
-        settled=Figure.of([one.settled for one in inside]),
-        sure=Figure.of([one.sure for one in inside]),
-        control_sure=Figure.of([one.sure for one in outside]),
-        gains=tuple(one.right - other.right for one, other in zip(inside, outside, strict=True)),
+        settled=Figure.of([hit.settled for hit in inside]),
+        sure=Figure.of([hit.sure for hit in inside]),
+        control_sure=Figure.of([hit.sure for hit in outside]),
+        gains=tuple(hit.right - other.right for hit, other in zip(inside, outside, strict=True)),
         bound=None if spent is None else bound_success(control.mean, spent),
     )
 
 
-def _known(seeds: Sequence[Sequence[float | None]]) -> Figure | None:
+def _mean_known(seeds: Sequence[Sequence[float | None]]) -> Figure | None:
     """Of both releases' numbers for each seed, where there are any."""
-    known = [[one for one in both if one is not None] for both in seeds]
-    return Figure.of([_mean(one) for one in known]) if all(known) else None
+    known = [[number for number in both if number is not None] for both in seeds]
+    return Figure.of([_mean(pair) for pair in known]) if all(known) else None
 
 
 def _base(pair: TablePair) -> float:
