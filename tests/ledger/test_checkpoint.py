@@ -14,7 +14,13 @@ from shoal.ledger.chain import checkpoint
 from shoal.ledger.chain.book import Book
 from shoal.ledger.chain.checkpoint import BLOCK_ENTRIES
 from shoal.ledger.chain.keys import Keys
-from shoal.ledger.chain.signed_entry import Entry, is_signed, sign_next_entry
+from shoal.ledger.chain.signed_entry import (
+    ChainHead,
+    Entry,
+    is_signed,
+    sign_next_entry,
+    to_canonical_json,
+)
 from shoal.ledger.chain.verified_chain import insert_entry
 
 TABLE, BLOCKS = "shoal_ledger_entries", "shoal_ledger_checkpoints"
@@ -152,10 +158,8 @@ def test_an_old_row_from_another_branch_is_found(where, keys, tmp_path):
     """Signed by the same key, with the same number: of a ledger that was put back once."""
     with Book.open(where, keys) as book:
         true = book.entry(2)
-    other = sign_next_entry(
-        shoal.ledger.Head(1, true.previous), keys, {**true.body, "about": "nobody"}, ""
-    )
-    body = shoal.ledger.chain.canonical(other.body)
+    other = sign_next_entry(ChainHead(1, true.previous), keys, {**true.body, "about": "nobody"}, "")
+    body = to_canonical_json(other.body)
     behind(
         where,
         f"UPDATE {TABLE} SET hash = '{other.hash}', signature = '{other.signature}',"

@@ -193,7 +193,7 @@ def test_a_search_that_was_cut_short_asks_for_people_unless_they_are_given(
 ):
     for values in ("aabbcc", "aabbdd"):
         ledger.add_foreign(one_class(values), schema=XD, by="another")
-    monkeypatch.setattr(attacked, "WORK", 0)
+    monkeypatch.setattr(attacked, "MAX_WORK", 0)
     people = {"people": pa.table({"x": ["1"]})} if given else {}
     error = refusal(ledger, one_class("aabbccdd"), schema=XD, relation="overlapping", **people)
     assert "'d'" in error.fact

@@ -154,7 +154,9 @@ def _draw(comparison: Frontier, place: Path) -> None:
         ]
         for risk in RISKS
     }
-    render_frontier(comparison.to_json(), drawn, list_failures(comparison.points)).write(place / PAGE)
+    render_frontier(comparison.to_json(), drawn, list_failures(comparison.points)).write(
+        place / PAGE
+    )
 
 
 def _check(schema: Schema, risk: str, accept_keep: bool, bounds: Sequence[float | None]) -> None:
