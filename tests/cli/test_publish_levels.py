@@ -62,7 +62,7 @@ def test_exact_cells_have_no_levels_but_their_classes_have(publish):
 def test_what_was_minimised_and_how_far_the_search_went(publish, measure):
     found = json.loads(publish(*FULL, "--measure", measure, "--json").stdout)
     told = publish(*FULL, "--measure", measure).stdout
-    least = f"The least {measure} {printing.format_number(found['value'])}: "
+    least = f"The least {measure} {printing.format_fact(found['value'])}: "
     assert f"{least}{found['checked']} of 8 combinations of levels were made" in told
     assert "stopped" not in told
 
@@ -87,7 +87,7 @@ def test_minimal_combinations_are_a_table(publish):
 
 def test_of_many_minimal_combinations_the_first_are_shown():
     minimal = [{"a": i} for i in range(printing.MAX_LISTED + 3)]
-    told = printing.describe_levels({"levels": {"a": 0}, "minimal": minimal})
+    told = printing.format_levels({"levels": {"a": 0}, "minimal": minimal})
     assert told[-1] == "… and 3 more (--json has all)."
     assert len(told[-2].splitlines()) == printing.MAX_LISTED + 1
 

@@ -15,11 +15,11 @@ from shoal.reports.charts.attacks import AttackResult
 from shoal.reports.charts.theme import draw_svg, join_title, tabulate_chart
 from shoal.reports.format import (
     UNDISCLOSED_SHARE,
-    format_count,
-    format_share,
     make_share_bars,
     round_count,
     round_share,
+    state_count,
+    state_share,
 )
 
 SIZES = {1: 40, 2: 30, 3: 40, 5: 100, 7: 50, 12: 60, 30: 20, 90: 5}
@@ -105,11 +105,11 @@ def test_what_may_be_published_of_a_count():
         told = round_count(count, 10)
         assert told % 10 == 0
         assert abs(told - count) <= 5 or count < 10
-        assert (format_count(count, 10) == "fewer than 10") == (0 < count < 10)
+        assert (state_count(count, 10) == "fewer than 10") == (0 < count < 10)
         assert round_count(count) == count
-    assert format_share(3, 400, 10) == "<3%"
-    assert format_share(397, 400, 10) == ">97%"
-    assert (format_share(0, 400, 10), format_share(400, 400, 10), format_share(0, 0, 10)) == (
+    assert state_share(3, 400, 10) == "<3%"
+    assert state_share(397, 400, 10) == ">97%"
+    assert (state_share(0, 400, 10), state_share(400, 400, 10), state_share(0, 0, 10)) == (
         "0%",
         "100%",
         "0%",
@@ -118,14 +118,14 @@ def test_what_may_be_published_of_a_count():
 
 def test_a_share_to_be_published_tells_no_more_than_two_rounded_counts():
     for part in range(1, 400):
-        told = format_share(part, 400, 10)
-        assert told == format_share(part, 403, 10)
+        told = state_share(part, 400, 10)
+        assert told == state_share(part, 403, 10)
         near = 10 * (part // 10) + (0 if part % 10 < 5 else 9)
-        assert part < 10 or told == format_share(min(399, near), 400, 10)
+        assert part < 10 or told == state_share(min(399, near), 400, 10)
         assert round_share(part, 400, 10) == round_share(part, 403, 10)
         assert "100%" not in told
     for part in range(1, 60):
-        assert format_share(part, 60, 10) == UNDISCLOSED_SHARE
+        assert state_share(part, 60, 10) == UNDISCLOSED_SHARE
         assert round_share(part, 60, 10) == 0
 
 

@@ -193,7 +193,7 @@ def describe_judgements(found: Verdict) -> str:
         if part.model.startswith(PROMISE):  # what noise promises is no matter of classes
             failing = "–", "–"
         held = "yes" if part.holds else "not evaluated" if part.reason else "NO"
-        reached = "–" if part.reason else format_number(part.reached)
+        reached = "–" if part.reason else format_fact(part.reached)
         rows.append((held, part.model, reached, *failing, worst)[:shown])
     head = ("holds", "requirement", "reached", "failing classes", "failing rows", "worst class")
     return format_table(head[:shown], rows, right=(2, 3, 4)[: shown - 2])
@@ -245,7 +245,7 @@ def format_facts(facts: Mapping[str, Any]) -> str:
     """The numbers among a publisher's facts, one a line."""
     words = WORDS | ({"value": f"least {facts['measure']}"} if "measure" in facts else {})
     told = ((key, value) for key, value in facts.items() if isinstance(value, int | float))
-    rows = [(words.get(key, key.replace("_", " ")), format_number(value)) for key, value in told]
+    rows = [(words.get(key, key.replace("_", " ")), format_fact(value)) for key, value in told]
     return format_table(("measure", "value"), rows, right=(1,)) if rows else ""
 
 
@@ -253,7 +253,7 @@ MAX_LISTED = 20
 """So many minimal combinations of levels are shown; the JSON has them all."""
 
 
-def describe_levels(facts: Mapping[str, Any], form: str = "partition") -> list[str]:
+def format_levels(facts: Mapping[str, Any], form: str = "partition") -> list[str]:
     """What a method by levels found: each column's level, how good it is, what else would pass."""
     if "levels" not in facts:
         return []
@@ -271,7 +271,7 @@ def describe_levels(facts: Mapping[str, Any], form: str = "partition") -> list[s
 
 def _search(facts: Mapping[str, Any]) -> str:
     """What was minimised, how far the search went, and so what the outcome is worth."""
-    found = f"{facts['measure']} {format_number(facts['value'])}"
+    found = f"{facts['measure']} {format_fact(facts['value'])}"
     of = f"{facts['checked']:,} of {facts['nodes']:,} combinations of levels"
     if facts["complete"]:
         return f"The least {found}: {of} were made, no other can be better."
@@ -292,7 +292,7 @@ def _minimal(found: Sequence[Mapping[str, int]], chosen: Mapping[str, int]) -> l
     return ["", head, shown, *([f"… and {more:,} more (--json has all)."] if more > 0 else [])]
 
 
-def format_number(value: float) -> str:
+def format_fact(value: float) -> str:
     """A number as a person writes it: whole where whole or large, else four digits; yes or no."""
     if isinstance(value, bool):
         return "yes" if value else "no"

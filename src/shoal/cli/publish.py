@@ -29,9 +29,9 @@ from shoal.cli.options import (
 from shoal.cli.options import option as own
 from shoal.cli.printing import (
     describe_judgements,
-    describe_levels,
     describe_missing_values,
     format_facts,
+    format_levels,
     print_result,
     show_progress,
 )
@@ -49,7 +49,7 @@ def describe_release(release: Release, explain: bool) -> str:
     """The outcome, what was found besides, and where everything lies."""
     lines, based = [str(release)], "rows_frozen" in release.private
     if not based:  # else only what is new was made at one level
-        lines += describe_levels(release.private, release.manifest["form"])
+        lines += format_levels(release.private, release.manifest["form"])
     if release.by_noise:
         lines += _noisy(release)
     if explain:

@@ -58,10 +58,10 @@ def speak_share(share: str) -> str:
     return share.replace("<", "less than ").replace(">", "more than ")
 
 
-def format_value(value: float) -> str:
+def format_real(value: float) -> str:
     """A value reached: whole numbers whole, others to three digits.
 
-    >>> [format_value(value) for value in (12345.0, 0.26249, 1086.4, float("inf"))]
+    >>> [format_real(value) for value in (12345.0, 0.26249, 1086.4, float("inf"))]
     ['12,345', '0.262', '1,090', 'infinite']
     """
     if math.isnan(value):
@@ -72,10 +72,10 @@ def format_value(value: float) -> str:
     return f"{int(short):,}" if short == int(short) else f"{short:.3g}"
 
 
-def join_names(names: Sequence[str]) -> str:
+def list_names(names: Sequence[str]) -> str:
     """Names inside a sentence.
 
-    >>> join_names(["age", "sex", "zip"]), join_names(list("abcde"))
+    >>> list_names(["age", "sex", "zip"]), list_names(list("abcde"))
     ('age, sex and zip', 'a, b, c and 2 more')
     """
     texts = [clean_text(name) for name in names]
@@ -103,10 +103,10 @@ def round_count(count: float, fewest: int = 1) -> int:
     return 0 if count < fewest else fewest * math.floor(count / fewest + 0.5)
 
 
-def format_count(count: float, fewest: int = 1) -> str:
+def state_count(count: float, fewest: int = 1) -> str:
     """The same in words: a few people are never nobody.
 
-    >>> format_count(1234), format_count(0, 10), format_count(7, 10), format_count(1234, 10)
+    >>> state_count(1234), state_count(0, 10), state_count(7, 10), state_count(1234, 10)
     ('1,234', '0', 'fewer than 10', '1,230')
     """
     if 0 < count < fewest:
@@ -123,14 +123,14 @@ def has_enough_people(whole: float, fewest: int = 1) -> bool:
     return fewest <= 1 or round_count(whole, fewest) >= ENOUGH * fewest
 
 
-def format_share(part: float, whole: float, fewest: int = 1) -> str:
+def state_share(part: float, whole: float, fewest: int = 1) -> str:
     """A share as far as it may be published: few people, or all but a few, only as a bound.
 
-    >>> format_share(71, 1000)
+    >>> state_share(71, 1000)
     '7.1%'
-    >>> [format_share(part, 1000, fewest=10) for part in (71, 7, 999)]
+    >>> [state_share(part, 1000, fewest=10) for part in (71, 7, 999)]
     ['7%', '<1%', '>99%']
-    >>> format_share(30, 60, fewest=10)
+    >>> state_share(30, 60, fewest=10)
     'an untold share'
     """
     if fewest <= 1 or part <= 0:

@@ -40,7 +40,7 @@ from shoal.reports.attack_wording import (
     remakes_classes,
 )
 from shoal.reports.evidence import DROPPED, Evidence
-from shoal.reports.format import format_count, format_percent, format_share, speak_share
+from shoal.reports.format import format_percent, speak_share, state_count, state_share
 from shoal.reports.sections.collusion import CollusionEvidence
 from shoal.reports.sections.composition import CompositionEvidence
 
@@ -133,11 +133,11 @@ def redact_finding(finding: Finding) -> Finding:
 
 def write_public_sentence(finding: Finding, fewest: int) -> str:
     """What an attack found, in words that are safe to publish."""
-    people = f"{format_count(finding.people, fewest)} people"
+    people = f"{state_count(finding.people, fewest)} people"
     people += " drawn at random" if finding.details.get("sampled") else ""
     if finding.exposed:
-        exposed = format_count(finding.exposed, fewest)
-        share = speak_share(format_share(finding.exposed, finding.people, fewest))
+        exposed = state_count(finding.exposed, fewest)
+        share = speak_share(state_share(finding.exposed, finding.people, fewest))
         consequence = describe_consequence(finding)
         means = f": {consequence}" if consequence else ""
         sentence = f"It succeeds on {exposed} of {people} ({share}){means}."
@@ -147,7 +147,7 @@ def write_public_sentence(finding: Finding, fewest: int) -> str:
     classes, examined = (finding.details.get(key, 0) for key in ("classes", "examined_classes"))
     if 0 < examined < classes:
         sentence += (
-            f" It examined {format_count(examined, fewest)} of {format_count(classes, fewest)} "
+            f" It examined {state_count(examined, fewest)} of {state_count(classes, fewest)} "
             "classes."
         )
     return sentence
@@ -159,8 +159,8 @@ def list_public_facts(finding: Finding, evidence: Evidence) -> dict[str, str]:
     return {
         "attack": finding.attack,
         **learnt,
-        "exposed": format_count(finding.exposed, evidence.fewest),
-        "people": format_count(finding.people, evidence.fewest),
+        "exposed": state_count(finding.exposed, evidence.fewest),
+        "people": state_count(finding.people, evidence.fewest),
     }
 
 

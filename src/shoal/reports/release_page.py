@@ -35,12 +35,12 @@ from shoal.reports.document import (
 )
 from shoal.reports.evidence import Evidence
 from shoal.reports.format import (
-    format_count,
     format_percent,
-    format_share,
-    format_value,
+    format_real,
     join_all_names,
-    join_names,
+    list_names,
+    state_count,
+    state_share,
 )
 from shoal.reports.noise.promise import build_promise_section as noise
 from shoal.reports.pages.noise import render_promise_warnings, summarise_promise
@@ -123,7 +123,7 @@ def _column_facts(name: str, evidence: Evidence) -> dict[str, Any]:
     judged = None if evidence.verdict is None else name not in evidence.unjudged
     told: dict[str, Any] = {"on": name, "judged": judged, "attack": worst and worst.attack}
     if evidence.public:
-        exposed = None if worst is None else format_count(worst.exposed, evidence.fewest)
+        exposed = None if worst is None else state_count(worst.exposed, evidence.fewest)
         return {**told, "exposed": exposed}
     numbers = ("exposed", "people", "rate", "sure", "guessing")
     return {**told, **{key: None if worst is None else getattr(worst, key) for key in numbers}}
@@ -203,14 +203,14 @@ def _still_sure(evidence: Evidence) -> str:
 
 def _summary(evidence: Evidence) -> Section:
     fewest, smallest = evidence.fewest, min(evidence.sizes, default=0)
-    alike = format_value(smallest)
+    alike = format_real(smallest)
     if evidence.public:
         alike = f"≥{fewest}" if smallest >= fewest else f"<{fewest}"
     kept = ", alike in kept columns too" if evidence.kept else ""
     kept = ", alike in bucket and exact columns" if evidence.buckets else kept
     facts = (
-        Fact("rows", format_count(evidence.rows, fewest), _whose(evidence)),
-        Fact("groups", format_count(evidence.classes, fewest), f"of people who look alike{kept}"),
+        Fact("rows", state_count(evidence.rows, fewest), _whose(evidence)),
+        Fact("groups", state_count(evidence.classes, fewest), f"of people who look alike{kept}"),
         Fact("smallest group", alike, "people in it"),
         _worst_attack(evidence),
         *([] if evidence.promised is None else _of_answers(evidence.promised)),
@@ -246,7 +246,7 @@ def _column_row(name: str, evidence: Evidence) -> tuple[str, ...]:
         name,
         judged,
         attack,
-        format_share(worst.exposed, worst.people, evidence.fewest),
+        state_share(worst.exposed, worst.people, evidence.fewest),
         format_percent(sure, 1),
     )
 
@@ -264,7 +264,7 @@ def _of_answers(told: Mapping[str, Any]) -> list[Fact]:
     """How many answers are true, and what they can make anybody believe."""
     true = told["privacy"]["keep"]
     least = min(true.values())
-    names = f"of {join_names(list(true))}; the others are exchanged at random"
+    names = f"of {list_names(list(true))}; the others are exchanged at random"
     return [Fact("true answers", format_percent(least, 1), names), summarise_promise(told)]
 
 
@@ -277,7 +277,7 @@ def _worst_attack(evidence: Evidence) -> Fact:
     told = (
         f"{evidence.named(worst)}{bracket_consequence(worst)}" if worst.exposed else "none succeeds"
     )
-    return Fact(label, format_share(worst.exposed, worst.people, evidence.fewest), told + also)
+    return Fact(label, state_share(worst.exposed, worst.people, evidence.fewest), told + also)
 
 
 def _callouts(evidence: Evidence) -> list[Block]:
@@ -317,7 +317,7 @@ def _left_to_chance(evidence: Evidence) -> str:
         return told
     each = join_all_names(
         [
-            f"{one.on} of {format_share(one.exposed, one.people, evidence.fewest)} ({one.attack})"
+            f"{one.on} of {state_share(one.exposed, one.people, evidence.fewest)} ({one.attack})"
             for one in hit
         ]
     )
@@ -328,7 +328,7 @@ def _kept(evidence: Evidence) -> list[Block]:
     if not evidence.kept or evidence.buckets:
         return []
     fewest, smallest = evidence.fewest, min(evidence.sizes, default=0)
-    people = "1 person" if smallest == fewest == 1 else f"{format_count(smallest, fewest)} people"
+    people = "1 person" if smallest == fewest == 1 else f"{state_count(smallest, fewest)} people"
     if evidence.public and smallest >= fewest:
         people = f"at least {fewest:,} people"
     told = (
@@ -348,7 +348,7 @@ def _data(evidence: Evidence) -> Section:
     head = ("column", "role", "what became of it", "different labels")
     rows = [(one.name, one.role, one.fate, one.labels) for one in evidence.columns]
     table = Table(head[:3] if public else head, tuple(row[: 3 if public else 4] for row in rows))
-    facts = [Fact("Rows published", format_count(evidence.rows, evidence.fewest))]
+    facts = [Fact("Rows published", state_count(evidence.rows, evidence.fewest))]
     if "one_row" in evidence.manifest:
         facts.append(Fact("One row a person", str(evidence.manifest["one_row"])))
     if "held_back" in evidence.private:
@@ -357,7 +357,7 @@ def _data(evidence: Evidence) -> Section:
         facts.append(Fact("Note", f"{OTHER_ORIGINAL}."))
     if made := evidence.manifest:
         names = [str(made[key]) for key in ("file", "values") if key in made]
-        facts.append(Fact("File" if len(names) == 1 else "Files", join_names(names)))
+        facts.append(Fact("File" if len(names) == 1 else "Files", list_names(names)))
     facts += [Fact(f"SHA-256 of the {what}", f"`{one}`") for what, one in evidence.hashes.items()]
     return Section(
         "Data",
@@ -432,13 +432,13 @@ def _done(evidence: Evidence) -> list[Fact]:
             items.append(Fact("Recoding", "that of another release, applied to these people"))
     items += [Fact(label, ", ".join(names)) for label, names in by_fate.items()]
     if "held_back" in evidence.private:
-        items.append(Fact("Rows held back", format_value(float(evidence.private["held_back"]))))
+        items.append(Fact("Rows held back", format_real(float(evidence.private["held_back"]))))
     if "loss" in evidence.private:
         scale = "(0: every value is as it was; 1: nothing is left of any)"
         if evidence.buckets:
             scale = "(of the exact columns; whose value is which is lost within each bucket)"
         what = "Loss of detail" if evidence.promised is None else "Loss of the quasi-identifiers"
-        items.append(Fact(what, format_value(float(evidence.private["loss"])), scale))
+        items.append(Fact(what, format_real(float(evidence.private["loss"])), scale))
     return [*items, *_moved(evidence.private.get("utility", {}))]
 
 
@@ -460,7 +460,7 @@ def _advised(evidence: Evidence) -> list[Block]:
     rows = tuple(
         (
             evidence.named(one),
-            format_share(one.exposed, one.people, evidence.fewest),
+            state_share(one.exposed, one.people, evidence.fewest),
             describe_consequence(one),
             one.defence,
         )
@@ -481,9 +481,9 @@ def _remaining(evidence: Evidence) -> list[str]:
         [f"{EVERYBODY_IDENTIFIED}, by exact columns: that is public."] if evidence.buckets else []
     )
     if above:
-        people = format_count(risk.people, fewest)
+        people = state_count(risk.people, fewest)
         told.append(
-            f"{format_count(above, fewest).capitalize()} of {people} people have a risk above "
+            f"{state_count(above, fewest).capitalize()} of {people} people have a risk above "
             f"{limit}."
         )
     elif not evidence.buckets:

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from shoal.reports.charts.axes import names_axis
 from shoal.reports.charts.theme import COLOUR, Spec, make_chart
 from shoal.reports.format import (
-    format_count,
     format_percent,
-    format_share,
     has_enough_people,
     round_share,
     speak_share,
+    state_count,
+    state_share,
 )
 
 
@@ -89,10 +89,10 @@ def _attack_words(one: AttackResult, fewest: int) -> tuple[str, str]:
     """The share, and the line beside the bar."""
     if not has_enough_people(one.people, fewest):
         return "–", "tried on too few people"
-    text, people = format_share(one.exposed, one.people, fewest), format_count(one.people, fewest)
+    text, people = state_share(one.exposed, one.people, fewest), state_count(one.people, fewest)
     if not one.exposed:
         return text, f"nobody of {people}"
-    return text, f"{text} · {format_count(one.exposed, fewest)} of {people}"
+    return text, f"{text} · {state_count(one.exposed, fewest)} of {people}"
 
 
 def _attack_title(found: Sequence[AttackResult], fewest: int) -> str:
@@ -103,7 +103,7 @@ def _attack_title(found: Sequence[AttackResult], fewest: int) -> str:
     if worst is None:
         several = len(found) > 1
         return f"None of {len(found)} attacks succeeds" if several else "The attack fails"
-    part = speak_share(format_share(worst.exposed, worst.people, fewest))
+    part = speak_share(state_share(worst.exposed, worst.people, fewest))
     return f"{worst.name.capitalize()} succeeds on {part} of the people it was tried on"
 
 

@@ -14,12 +14,12 @@ from itertools import pairwise
 from shoal.reports.charts.axes import colour_scale, value_text
 from shoal.reports.charts.theme import COLOUR, Spec, make_chart, make_empty_chart
 from shoal.reports.format import (
-    format_count,
-    format_share,
     has_enough_people,
     make_share_bars,
     round_share,
     speak_share,
+    state_count,
+    state_share,
 )
 
 SERIES = tuple(Fraction(n, 1000) for n in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000))
@@ -104,9 +104,9 @@ def _risk_bin(low: Fraction, high: Fraction) -> Spec:
 def _risk_title(above: int, total: int, limit: Fraction, fewest: int) -> str:
     if not above:
         return f"Nobody's risk of being found is above the threshold of {_written(limit)}"
-    part = speak_share(format_share(above, total, fewest)).capitalize()
+    part = speak_share(state_share(above, total, fewest)).capitalize()
     return (
-        f"{part} of {format_count(total, fewest)} people have a risk of being found above the "
+        f"{part} of {state_count(total, fewest)} people have a risk of being found above the "
         f"threshold of {_written(limit)}"
     )
 
@@ -228,7 +228,7 @@ def _confidence_point(name: str, side: Mapping[int, int], n: int, fewest: int) -
         "side": name,
         **exact,
         "share": round_share(people, total, fewest),
-        "text": format_share(people, total, fewest),
+        "text": state_share(people, total, fewest),
         "marked": n in (1, 2, 3, 5, 10),
     }
 
@@ -237,15 +237,13 @@ def _confidence_title(
     before: Mapping[int, int] | None, after: Mapping[int, int], what: str, fewest: int
 ) -> str:
     total = sum(after.values())
-    part = (
-        speak_share(format_share(after.get(1, 0), total, fewest)) if after.get(1, 0) else "nobody"
-    )
+    part = speak_share(state_share(after.get(1, 0), total, fewest)) if after.get(1, 0) else "nobody"
     found = f"An adversary is certain of the {what} of {part}" + " of the people" * (
         part != "nobody"
     )
     if not before:
         return found
-    alone = format_share(before.get(1, 0), sum(before.values()), fewest)
+    alone = state_share(before.get(1, 0), sum(before.values()), fewest)
     return (
         f"{found}; from one release alone, of {'nobody' if alone == '0%' else speak_share(alone)}"
     )

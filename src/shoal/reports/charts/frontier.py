@@ -42,13 +42,13 @@ def format_risk(one: Point, of: str) -> str:
     risk = one[f"risk_{of}"]
     if risk is None:
         return "–"
-    return format_chance(risk) if of == "identity" else format_percent(risk, 1)
+    return format_odds(risk) if of == "identity" else format_percent(risk, 1)
 
 
-def format_chance(risk: float) -> str:
+def format_odds(risk: float) -> str:
     """A chance as one in so many.
 
-    >>> format_chance(0.356), format_chance(0.0123), format_chance(1)
+    >>> format_odds(0.356), format_odds(0.0123), format_odds(1)
     ('1 in 2.8', '1 in 81', '1 in 1')
     """
     among = 1 / max(risk, MIN_RISK)

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from shoal.reports.charts.theme import COLOUR, Spec, make_chart, make_empty_chart
-from shoal.reports.format import format_value
+from shoal.reports.format import format_real
 
 SERIES = {
     "counts": ("counts as drawn", "before", "circle"),
@@ -64,8 +64,8 @@ def _measured(point: Point) -> list[Spec]:
             "epsilon": float(point["epsilon"]),
             "name": name,
             "error": float(point[key]),
-            "told": format_value(float(point[key])),
-            "theory": format_value(float(point["theory"])) if key == "counts" else NO_VALUE,
+            "told": format_real(float(point[key])),
+            "theory": format_real(float(point["theory"])) if key == "counts" else NO_VALUE,
         }
         for key, (name, _, _) in SERIES.items()
         if point.get(key)  # measured, and a logarithm has no zero
@@ -74,7 +74,7 @@ def _measured(point: Point) -> list[Spec]:
 
 def _foretold(point: Point) -> Spec:
     """What theory says at one epsilon, for the table behind a chart without anything measured."""
-    told = format_value(float(point["theory"]))
+    told = format_real(float(point["theory"]))
     return {"epsilon": float(point["epsilon"]), "name": THEORY, "told": told, "theory": told}
 
 
@@ -130,10 +130,10 @@ def _headline(drawn: Sequence[Point]) -> str:
         return "Theory says how far a count is off on average"
     one = min(there, key=lambda point: abs(float(point["epsilon"]) - 1))
     told = (
-        f"At epsilon {format_value(float(one['epsilon']))} a count is off by "
-        f"{format_value(float(one['counts']))} on average, by theory "
-        f"{format_value(float(one['theory']))}"
+        f"At epsilon {format_real(float(one['epsilon']))} a count is off by "
+        f"{format_real(float(one['counts']))} on average, by theory "
+        f"{format_real(float(one['theory']))}"
     )
     if one.get("consistent") is None:
         return told
-    return f"{told}; made to agree with the others, by {format_value(float(one['consistent']))}"
+    return f"{told}; made to agree with the others, by {format_real(float(one['consistent']))}"

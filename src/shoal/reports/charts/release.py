@@ -23,15 +23,15 @@ from shoal.reports.charts.theme import (
     make_empty_chart,
 )
 from shoal.reports.format import (
-    format_count,
     format_percent,
-    format_share,
-    format_value,
+    format_real,
     has_enough_people,
-    join_names,
+    list_names,
     make_share_bars,
     round_count,
     speak_share,
+    state_count,
+    state_share,
 )
 
 # The bullet chart: what each requirement reached against what it needed.
@@ -62,7 +62,7 @@ def chart_requirements(marks: Sequence[RequirementResult]) -> Spec:
         "value": COLOUR["alarm"],
     }
     return make_chart(
-        f"Not met: {join_names(missed)}" if missed else "Every requirement is met",
+        f"Not met: {list_names(missed)}" if missed else "Every requirement is met",
         "Bullets: each bar is the value reached, the upright mark what was needed.",
         values,
         {"label": "Requirement", "text": "Reached", "need": "Needed", "verdict": "Verdict"},
@@ -84,15 +84,15 @@ def chart_requirements(marks: Sequence[RequirementResult]) -> Spec:
 def _bullet(mark: RequirementResult) -> dict[str, Any]:
     sign = "✓" if mark.met else "✗"
     words = ("more than", "less than") if mark.strict else ("at least", "at most")
-    need = f"{words[not mark.at_least]} {format_value(mark.needed)}"
+    need = f"{words[not mark.at_least]} {format_real(mark.needed)}"
     return {
         "label": clean_text(mark.label),
         "ratio": _ratio(mark.value, mark.needed),
-        "text": format_value(mark.value),
+        "text": format_real(mark.value),
         "need": need,
         "verdict": "met" if mark.met else "not met",
         "met": mark.met,
-        "line": f"{sign} {format_value(mark.value)} (needs {need})",
+        "line": f"{sign} {format_real(mark.value)} (needs {need})",
         "one": 1,
         "floor": 0,
         "ceiling": 2,
@@ -163,7 +163,7 @@ def chart_unique_by_columns(columns: Sequence[str], unique: Sequence[int], rows:
         }
         for i, (name, count) in enumerate(zip(columns, unique, strict=True))
     ]
-    known = f"{join_names(columns)}{' alone' if len(columns) == 1 else ''}"
+    known = f"{list_names(columns)}{' alone' if len(columns) == 1 else ''}"
     share = speak_share(str(values[-1]["text"])) if values else "nobody"
     return make_chart(
         f"Knowing {known} singles out {share} of {rows:,} people",
@@ -235,10 +235,10 @@ def chart_candidates(
     if not _enough(sides, fewest):
         return make_empty_chart(f"Too few people to show how many values of {what} remain possible")
     return _paired(
-        f"Joined, the releases leave {format_count(exposed, fewest)} of "
-        f"{format_count(total, fewest)} people "
+        f"Joined, the releases leave {state_count(exposed, fewest)} of "
+        f"{state_count(total, fewest)} people "
         f"with a single possible {what}; one release alone left "
-        f"{format_count(before.get(1, 0), fewest)}",
+        f"{state_count(before.get(1, 0), fewest)}",
         f"Paired columns: the share of people by how many values of {what} remain possible.",
         labels,
         sides,
@@ -438,7 +438,7 @@ def _class_title(
     below = sum(size * n for size, n in after.items() if size < k)
     people = sum(size * n for size, n in after.items())
     if fewest > 1:
-        alike = speak_share(format_share(people - below, people, fewest)) if below else "Everybody"
+        alike = speak_share(state_share(people - below, people, fewest)) if below else "Everybody"
         return f"{alike.capitalize()} of the published people are in classes of {k:,} or more"
     if below:
         return f"{below:,} published people are in classes smaller than {k}"

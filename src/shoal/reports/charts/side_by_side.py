@@ -32,8 +32,8 @@ from shoal.reports.pages.side_by_side_wording import (
     CAP,
     format_epsilon_each,
     format_exact_share,
+    format_gain,
     format_loss,
-    format_points,
     shorten_rule_names,
     summarise_comparison,
 )
@@ -228,7 +228,7 @@ def _values(made: Sequence[JsonObject], seeds: int) -> list[Spec]:
             **_ends("control", one),
             "told": format_exact_share(one["right"]["mean"]),
             "other": format_exact_share(one["control"]["mean"]),
-            "more": format_points(one["added"], seeds),
+            "more": format_gain(one["added"], seeds),
             "lost": format_loss(one["loss"]),
         }
         for one in made

@@ -234,7 +234,7 @@ RUNS = 1_000
 
 
 @dataclass(frozen=True)
-class ColumnDomain:
+class StatedDomain:
     """One published column: what the schema says that it may hold, and in how many cells."""
 
     name: str
@@ -250,7 +250,7 @@ class NoisyEvidence:
     manifest: Mapping[str, Any]
     verdict: Verdict
     promised: Mapping[str, Any]
-    columns: tuple[ColumnDomain, ...]
+    columns: tuple[StatedDomain, ...]
     lines: int
     """The published file's rows: cells, or made-up people."""
     useful: Mapping[str, Any]
@@ -363,14 +363,14 @@ def _verified(release: Any, table: Path, manifest: Mapping[str, Any]) -> Verdict
         return recount_noise(table, manifest)
 
 
-def _domain(column: Column, bins: Bins) -> ColumnDomain:
+def _domain(column: Column, bins: Bins) -> StatedDomain:
     if column.hierarchy is not None and not column.listed and not column.bounds:
         stated = "the leaves of its taxonomy"
     elif bins.bounds is not None and column.bounds is not None:
         stated = " to ".join(_end(end, bins.kind) for end in column.bounds)
     else:
         stated = "the values of its domain"
-    return ColumnDomain(
+    return StatedDomain(
         column.name, column.role, stated + (", or empty" if bins.null else ""), bins.size
     )
 

@@ -25,7 +25,7 @@ from shoal.reports.document import (
     Table,
     Text,
 )
-from shoal.reports.format import format_value
+from shoal.reports.format import format_real
 from shoal.reports.noise.evidence import NoisyEvidence
 from shoal.reports.pages.noise import render_promise, render_promise_warnings, summarise_promise
 from shoal.reports.pages.usefulness import render_usefulness
@@ -140,7 +140,7 @@ def _summary(evidence: NoisyEvidence) -> Section:
         Fact(*rows),
         Fact(
             "noise of a count",
-            f"±{format_value(useful['deviation'])}",
+            f"±{format_real(useful['deviation'])}",
             "people, standard deviation",
         ),
         summarise_promise(evidence.promised),
@@ -211,10 +211,10 @@ _UNAUDITED = (
 
 def _audit_facts(told: Mapping[str, Any]) -> KeyFacts:
     sure = f"shown with {100 * told['confidence']:g}% confidence"
-    low, most = float(told["epsilon_low"]), format_value(float(told["most"]))
+    low, most = float(told["epsilon_low"]), format_real(float(told["most"]))
     rho = []
     if told.get("rho_low") is not None:
-        claimed = f"; {format_value(float(told['rho_claimed']))} claimed"
+        claimed = f"; {format_real(float(told['rho_claimed']))} claimed"
         rho = [_at_least("ρ", float(told["rho_low"]), sure, claimed)]
     return KeyFacts(
         (
@@ -230,7 +230,7 @@ def _at_least(name: str, low: float, sure: str, more: str = "") -> Fact:
     shown = low > TINY
     return Fact(
         f"{name} at least",
-        format_value(low) if shown else "–",
+        format_real(low) if shown else "–",
         f"{sure if shown else NOTHING}{more}",
     )
 

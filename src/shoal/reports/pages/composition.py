@@ -29,7 +29,7 @@ from shoal.reports.document import (
     Table,
     Text,
 )
-from shoal.reports.format import format_count, format_percent, format_share, join_all_names
+from shoal.reports.format import format_percent, join_all_names, state_count, state_share
 from shoal.reports.pages.forecast import render_by_column
 
 HEADING = "Composition"
@@ -74,7 +74,7 @@ def _facts(told: JsonObject, fewest: int) -> list[Fact]:
     if told["findings"]:
         worst = max(told["findings"], key=lambda one: one["beyond"] / max(one["people"], 1))
         by = f"of people, by {worst['attack']}" if worst["beyond"] else "of people, by any attack"
-        exposed = format_share(worst["beyond"], worst["people"], fewest)
+        exposed = state_share(worst["beyond"], worst["people"], fewest)
         facts.append(Fact("exposed together", exposed, f"{by}; beyond each release alone"))
     spend = told["spend"]
     if spend and (spend["epsilon"] != "0" or spend["budget"]):
@@ -136,7 +136,7 @@ def _against(told: JsonObject, fewest: int) -> str:
     words = []
     if above:
         worst = max(above, key=lambda one: one["beyond"] / max(one["people"], 1))
-        exposed, people = (format_count(worst[key], fewest) for key in ("beyond", "people"))
+        exposed, people = (state_count(worst[key], fewest) for key in ("beyond", "people"))
         exposes = (
             f"exposes {exposed} of {people} people whom no release exposes alone, more than the "
             "limit allows"
@@ -175,7 +175,7 @@ def _found(told: JsonObject, fewest: int) -> list[Block]:
 
 def _finding(one: JsonObject, fewest: int) -> tuple[str, ...]:
     """One attack in a row; who is exposed by a single release already is not counted."""
-    beyond, people = format_count(one["beyond"], fewest), format_count(one["people"], fewest)
+    beyond, people = state_count(one["beyond"], fewest), state_count(one["people"], fewest)
     outcome = "above" if one["exceeds"] else "within"
     if one["answered_by"] and one["beyond"]:
         outcome = "answered, above"
@@ -218,7 +218,7 @@ def _later(told: JsonObject, fewest: int) -> list[Block]:
     asked = found["settings"]
     many = "another publisher" if asked["others"] == 1 else f"{asked['others']} other publishers"
     words = (
-        f"Suppose that {many} will make a release of {format_count(asked['rows'], fewest)} people, "
+        f"Suppose that {many} will make a release of {state_count(asked['rows'], fewest)} people, "
         f"and that it holds {format_percent(asked['overlap'], 1)} of ours. Whoever has both "
         f"releases, and knows that somebody is in both, is left with the values of {found['on']} "
         f"that both classes have: a class counts as exposed where somebody in it would keep fewer "
@@ -246,7 +246,7 @@ def _briefly(found: JsonObject, fewest: int) -> tuple[Fact, ...]:
     worst = f"(by {found['on']}, the worst of all sensitive columns)" if found["by_column"] else ""
     return (
         Fact(
-            "Classes that would be exposed", format_share(exposed, found["classes"], fewest), worst
+            "Classes that would be exposed", state_share(exposed, found["classes"], fewest), worst
         ),
         Fact("Estimated by", found["default"]),
     )

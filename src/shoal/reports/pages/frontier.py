@@ -13,7 +13,7 @@ from typing import Any
 from shoal.reports.charts.frontier import (
     WORDS,
     chart_frontier,
-    format_chance,
+    format_odds,
     format_risk,
     shorten_rules,
 )
@@ -155,7 +155,7 @@ def _rows(
         "Method": [one["method"] for one in points],
         "Rule": names,
         "Identity": [_unbroken(format_risk(one, "identity")) for one in points],
-        "Class known": [_unbroken(format_chance(one["known_identity"])) for one in points]
+        "Class known": [_unbroken(format_odds(one["known_identity"])) for one in points]
         if full
         else None,
         "Value": [format_risk(one, "value") for one in points] if value and full else None,

@@ -28,7 +28,7 @@ from shoal.reports.document import (
     Table,
     Text,
 )
-from shoal.reports.format import format_percent, format_value, speak_share
+from shoal.reports.format import format_percent, format_real, speak_share
 
 HEADING = "Differential privacy"
 JsonObject = Mapping[str, Any]
@@ -110,7 +110,7 @@ def _seeded(releasable: bool) -> list[Block]:
 
 def _promise(privacy: JsonObject, words: JsonObject) -> str:
     """The definition with this release's numbers."""
-    factor = format_value(math.exp(min(float(Fraction(privacy["epsilon"])), 700)))
+    factor = format_real(math.exp(min(float(Fraction(privacy["epsilon"])), 700)))
     slack = Fraction(privacy["delta"])
     but = f", but for an added chance of {words['delta']} (δ)" if slack else ""
     return (
@@ -203,7 +203,7 @@ _FORMULAS = {
 
 def _plain(value: float | str) -> str:
     """A number as JSON has it: beyond all floats it is text."""
-    return value if isinstance(value, str) else format_value(value)
+    return value if isinstance(value, str) else format_real(value)
 
 
 def _says(bound: JsonObject) -> bool:
@@ -309,7 +309,7 @@ def _estimates(one: JsonObject) -> list[tuple[Any, ...]]:
     columns = (one[key][0] for key in ("answers", "estimated", "error"))  # one group: everybody
     rows = sorted(zip(one["values"], *columns, strict=True), key=lambda row: -row[2])[:MAX_ROWS]
     return [
-        (name or "(empty)", answers, round(estimate), f"±{format_value(error)}")
+        (name or "(empty)", answers, round(estimate), f"±{format_real(error)}")
         for name, answers, estimate, error in rows
     ]
 

@@ -15,8 +15,8 @@ from shoal.reports.document import Block, Callout, Chart, Page, Section, Table
 from shoal.reports.pages.side_by_side_wording import (
     describe_noise_at_equal_loss,
     format_exact_share,
+    format_gain,
     format_loss,
-    format_points,
     join_rules,
     shorten_rule_names,
 )
@@ -100,7 +100,7 @@ def _judged(facts: JsonObject) -> str:
     (first, own), *others = by_rule.items()
     told = (
         f"`{first}` (loss {own[0]['losses'][0]:.3f}) adds "
-        f"{format_points(own[0]['added'][0], seeds)} "
+        f"{format_gain(own[0]['added'][0], seeds)} "
         f"points; at about that loss {describe_noise_at_equal_loss(own, seeds)}."
     )
     worse = [names[rule] for rule, some in others if all(one["worse"] for one in some)]
@@ -176,7 +176,7 @@ def _right(one: JsonObject, seeds: int) -> tuple[str, ...]:
         format_loss(one["loss"]),
         "–" if one["noiseless"] is None else format_loss(one["noiseless"]),
         *_shares(one, {"Right": "right", "Control": "control"}),
-        format_points(one["added"], seeds),
+        format_gain(one["added"], seeds),
         "–" if one["bound"] is None else format_exact_share(one["bound"]),
     )
 
@@ -193,7 +193,7 @@ def _equal(facts: JsonObject, names: Mapping[str, str]) -> list[Block]:
             f"{one['losses'][0]:.3f}",
             str(one["noise"]),
             format_loss({"mean": one["losses"][1]}),
-            format_points(one["more"], facts["seeds"]),
+            format_gain(one["more"], facts["seeds"]),
         )
         for one in facts["compared"]
     )

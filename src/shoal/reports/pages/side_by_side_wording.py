@@ -31,12 +31,12 @@ def format_loss(loss: JsonObject) -> str:
     return "≥ 1" if loss["mean"] >= CAP else f"{loss['mean']:.3f}"
 
 
-def format_points(added: JsonObject, seeds: int) -> str:
+def format_gain(added: JsonObject, seeds: int) -> str:
     """A difference of shares in points, give or take half of the way from least to most.
 
-    >>> format_points({"mean": 0.123, "low": 0.1, "high": 0.14}, seeds=3)
+    >>> format_gain({"mean": 0.123, "low": 0.1, "high": 0.14}, seeds=3)
     '12.3 ± 2.0'
-    >>> format_points({"mean": -0.01}, seeds=1)
+    >>> format_gain({"mean": -0.01}, seeds=1)
     '−1.0'
     """
     mean = f"{100 * added['mean']:.1f}".replace("-", "−")
@@ -61,7 +61,7 @@ def summarise_comparison(facts: JsonObject) -> str:
     same_rule = [one for one in found if one["rule"] == first["rule"]]
     return (
         f"{first['rule']}, loss {first['losses'][0]:.3f}: being in both tables adds "
-        f"{format_points(first['added'][0], seeds)} points to {facts['column']} guessed right; at "
+        f"{format_gain(first['added'][0], seeds)} points to {facts['column']} guessed right; at "
         f"about that loss {describe_noise_at_equal_loss(same_rule, seeds)}"
     )
 
@@ -71,7 +71,7 @@ def describe_noise_at_equal_loss(found: Sequence[JsonObject], seeds: int) -> str
     told = [
         f"{one['form']} at {format_epsilon_each(one['epsilon'])} "
         f"(loss {format_loss({'mean': one['losses'][1]})}) "
-        f"{format_points(one['added'][1], seeds)}"
+        f"{format_gain(one['added'][1], seeds)}"
         for one in found
     ]
     return ", ".join(told)

@@ -13,7 +13,7 @@ from typing import Any
 
 from shoal.reports.charts.noise import chart_error
 from shoal.reports.document import Block, Chart, Fact, KeyFacts, Section, Table, Text
-from shoal.reports.format import format_percent, format_value
+from shoal.reports.format import format_percent, format_real
 
 HEADING = "Usefulness"
 MAX_ROWS = 40
@@ -41,7 +41,7 @@ def render_usefulness(useful: JsonObject, errors: JsonObject | None = None) -> S
 
 def _noise(useful: JsonObject) -> list[Block]:
     rows = tuple(
-        (one["what"], one["mechanism"], one["times"], format_value(one["scale"]), _deviation(one))
+        (one["what"], one["mechanism"], one["times"], format_real(one["scale"]), _deviation(one))
         for one in useful["steps"]
     )
     head = ("what was looked at", "mechanism", "times", "scale", "standard deviation")
@@ -50,17 +50,17 @@ def _noise(useful: JsonObject) -> list[Block]:
         (
             Fact(
                 "typical noise",
-                f"±{format_value(deviation)}",
+                f"±{format_real(deviation)}",
                 "people on a count, standard deviation",
             ),
-            Fact("seldom beyond", f"±{format_value(2 * deviation)}", "two standard deviations"),
+            Fact("seldom beyond", f"±{format_real(2 * deviation)}", "two standard deviations"),
         )
     )
     return [told, Table(head, rows, "Every look at the rows")]
 
 
 def _deviation(step: JsonObject) -> str:
-    return "–" if step["deviation"] is None else f"±{format_value(step['deviation'])}"
+    return "–" if step["deviation"] is None else f"±{format_real(step['deviation'])}"
 
 
 def _marginals(useful: JsonObject) -> list[Block]:
@@ -94,8 +94,8 @@ def _marginals(useful: JsonObject) -> list[Block]:
 def _marginal(one: JsonObject) -> tuple[Any, ...]:
     if one["per_cell"] is None:
         return one["name"], one["cells"]
-    lost, average = format_percent(one["lost"], one["cells"]), format_value(one["per_cell"])
-    spreads = (f"±{format_value(one[key])}" for key in ("deviation", "estimate_deviation"))
+    lost, average = format_percent(one["lost"], one["cells"]), format_real(one["per_cell"])
+    spreads = (f"±{format_real(one[key])}" for key in ("deviation", "estimate_deviation"))
     return one["name"], one["cells"], average, *spreads, lost
 
 
@@ -142,8 +142,8 @@ def _moved(errors: JsonObject) -> list[Fact]:
         ),
     ]
     if (found := errors.get("found")) is not None:
-        facts.append(Fact("a count is off by", format_value(found["counts"]), "people on average"))
+        facts.append(Fact("a count is off by", format_real(found["counts"]), "people on average"))
         facts.append(
-            Fact("an estimate by", format_value(found["consistent"]), "after all counts agree")
+            Fact("an estimate by", format_real(found["consistent"]), "after all counts agree")
         )
     return facts

@@ -19,7 +19,7 @@ from shoal.core.schema import Schema
 from shoal.forecasts.result import Forecast
 from shoal.releases.options import Progress
 from shoal.reports.document import Section
-from shoal.reports.format import format_count, format_share
+from shoal.reports.format import state_count, state_share
 from shoal.reports.options import ReportRequest
 from shoal.reports.pages.composition import render_composition
 from shoal.verbs.forecast import forecast
@@ -84,10 +84,10 @@ def list_composition_facts(
     if fewest <= 1:
         return plain
     for one in plain["findings"]:
-        one |= {name: format_count(one[name], fewest) for name in ("people", "exposed", "beyond")}
+        one |= {name: state_count(one[name], fewest) for name in ("people", "exposed", "beyond")}
     if found.forecast is not None:
         risk, classes = found.forecast.risk, found.forecast.classes
-        plain["forecast"] = {"risk": format_share(risk * classes, classes, fewest)}
+        plain["forecast"] = {"risk": state_share(risk * classes, classes, fewest)}
     return plain
 
 

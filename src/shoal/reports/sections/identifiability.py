@@ -31,13 +31,13 @@ from shoal.reports.document import (
 )
 from shoal.reports.evidence import Evidence
 from shoal.reports.format import (
-    format_count,
     format_percent,
-    format_share,
-    format_value,
+    format_real,
     join_all_names,
-    join_names,
+    list_names,
     speak_share,
+    state_count,
+    state_share,
 )
 from shoal.reports.redact import write_public_sentence
 from shoal.reports.sections.knowledge import build_knowledge_blocks
@@ -50,8 +50,8 @@ HIGH_CONFIDENCE = 0.8
 
 def describe_success(found: Finding, evidence: Evidence) -> str:
     """On how many people an attack succeeds, and what that means for them."""
-    part = speak_share(format_share(found.exposed, found.people, evidence.fewest))
-    people = format_count(found.people, evidence.fewest)
+    part = speak_share(state_share(found.exposed, found.people, evidence.fewest))
+    people = state_count(found.people, evidence.fewest)
     return f"succeeds on {part} of {people} people{bracket_consequence(found)}"
 
 
@@ -141,13 +141,13 @@ def _reached(evidence: Evidence) -> Table:
     caption = "What the table reaches for each model"
     names = [one.name for one in evidence.columns if one.role == "sensitive"]
     if not 1 < len(names) <= WIDE:
-        rows = [(name, format_value(value)) for name, value in evidence.measured]
+        rows = [(name, format_real(value)) for name, value in evidence.measured]
         return Table(("model", "reached"), tuple(rows), caption)
     reached: dict[str, dict[str, str]] = {}
     for text, value in evidence.measured:
         on = next((name for name in names if text.endswith(f" on {name}")), "")
         model = text.removesuffix(f" on {on}") if on else text
-        reached.setdefault(model, {})[on] = format_value(value)
+        reached.setdefault(model, {})[on] = format_real(value)
     every = [
         (model, *(by.get(name, by.get("", "–")) for name in names)) for model, by in reached.items()
     ]
@@ -169,7 +169,7 @@ def _at_risk(evidence: Evidence) -> list[Block]:
     )
     mean = format_percent(risk.marketer, 1)
     if evidence.public:
-        mean = format_share(evidence.classes, evidence.rows, fewest)
+        mean = state_share(evidence.classes, evidence.rows, fewest)
     items = [Fact("on average (marketer)", mean, "trying everybody")]
     if not evidence.public:
         items.insert(0, _worst_fact("highest (prosecutor)", risk.prosecutor, risk.notes))
@@ -178,8 +178,8 @@ def _at_risk(evidence: Evidence) -> list[Block]:
     items.append(
         Fact(
             "above the threshold",
-            format_share(above, risk.people, fewest),
-            f"{format_count(above, fewest)} of {format_count(risk.people, fewest)} people",
+            state_share(above, risk.people, fewest),
+            f"{state_count(above, fewest)} of {state_count(risk.people, fewest)} people",
         )
     )
     return [
@@ -279,8 +279,8 @@ def _each_column(found: Finding, evidence: Evidence) -> list[Block]:
     rows = [
         (
             one.on,
-            format_share(one.exposed, one.people, fewest),
-            f"{format_count(one.exposed, fewest)} of {format_count(one.people, fewest)}",
+            state_share(one.exposed, one.people, fewest),
+            f"{state_count(one.exposed, fewest)} of {state_count(one.people, fewest)}",
         )
         for one in ranked
     ]
@@ -333,15 +333,15 @@ def _narrowed(found: Finding, evidence: Evidence) -> list[Block]:
     if evidence.public or "prior" not in told:
         return []
     before, after = told["posterior"] + told["mean_drop"], told["posterior"]
-    each = join_names([format_value(one) for one in told["prior"]])
+    each = list_names([format_real(one) for one in told["prior"]])
     facts = (
         Fact(
             "values before",
-            format_value(before),
+            format_real(before),
             f"left a person by the release that leaves fewest (by each: {each})",
         ),
-        Fact("values after", format_value(after), "left a person by all releases joined"),
-        Fact("drop", format_value(told["mean_drop"]), "values a person loses on average"),
+        Fact("values after", format_real(after), "left a person by all releases joined"),
+        Fact("drop", format_real(told["mean_drop"]), "values a person loses on average"),
         Fact(
             "vulnerable",
             format_percent(told["vulnerable"], found.people),

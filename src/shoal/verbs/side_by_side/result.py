@@ -23,8 +23,8 @@ from shoal.reports.document import Page
 from shoal.reports.pages.side_by_side import render_side_by_side
 from shoal.reports.pages.side_by_side_wording import (
     format_exact_share,
+    format_gain,
     format_loss,
-    format_points,
     summarise_comparison,
 )
 
@@ -296,7 +296,7 @@ def _row(outcome: GuaranteeOutcome) -> tuple[str, ...]:
         format_loss(values["loss"]),
         "" if outcome.noiseless is None else format_loss(values["noiseless"]),
         *(_share(share) for share in (outcome.right, outcome.control)),
-        format_points(values["added"], len(outcome.gains)),
+        format_gain(values["added"], len(outcome.gains)),
         *(_share(share) for share in (outcome.settled, outcome.sure)),
         "" if outcome.bound is None else format_exact_share(outcome.bound),
     )
