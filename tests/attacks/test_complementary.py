@@ -121,7 +121,7 @@ def test_settled_is_what_every_assignment_says_and_nothing_else(seed):
         always = {key: rows for key, rows in has[0].items() if all(one[key] == rows for one in has)}
         assert dict(zip(keys(half.settled, number), half.settled.rows, strict=True)) == always
         alone = {key for key in always if all(one[key[1]] == 1 for one in linked_cells)}
-        assert set(keys(links.alone(half), number)) == alone
+        assert set(keys(links.find_unique(half), number)) == alone
 
 
 def keys(bundles, number):

@@ -139,7 +139,7 @@ def newcomers(second, one):
 
 def formulas(known):
     """The crack of each pair forward and cross, and of each place backward, as the paper has it."""
-    one, other = known.one.count, known.other.count
+    one, other = known.earlier.count, known.later.count
     fewer = np.minimum(one[known.twins], other[known.partner])
     back = []
     for place, rows in enumerate(other):
@@ -154,8 +154,8 @@ def formulas(known):
 def test_the_formulas_are_the_least_that_is_cracked(seed):
     known = match_growing_table(tiny(seed))
     ahead, across, back = formulas(known)
-    assert (known.one.count[known.twins] - known.most[0] >= ahead).all()
-    assert (known.other.count[known.partner] - known.most[0] >= across).all()
+    assert (known.earlier.count[known.twins] - known.most[0] >= ahead).all()
+    assert (known.later.count[known.partner] - known.most[0] >= across).all()
     assert (known.least[0] >= back).all()
 
 
@@ -179,16 +179,16 @@ def test_others_may_need_the_places():
     """Two rows in the UK, two places in Europe, but France's row has no other place."""
     view = of(table(UK="ague ague", France="ague"), table(Europe="ague ague", UK="ague"))
     known = match_growing_table(view)
-    pair = (known.one.class_[known.twins] == 1) & (known.other.class_[known.partner] == 0)
+    pair = (known.earlier.class_[known.twins] == 1) & (known.later.class_[known.partner] == 0)
     assert formulas(known)[0][pair].tolist() == [0]
-    assert (known.one.count[known.twins] - known.most[0])[pair].tolist() == [1]
+    assert (known.earlier.count[known.twins] - known.most[0])[pair].tolist() == [1]
 
 
 def test_a_part_may_be_worse_off_than_the_whole():
     """France's row can only be Europe's; that Italy's has other places is no help."""
     view = of(table(France="ague", Italy="ague"), table(Europe="ague", Italy="ague ague ague"))
     known = match_growing_table(view)
-    europe = known.other.class_ == 0
+    europe = known.later.class_ == 0
     assert formulas(known)[2][europe].tolist() == [0]
     assert known.least[0][europe].tolist() == [1]
 
@@ -201,7 +201,7 @@ def test_the_exposed_are_counted_in_whole_correspondences():
     known, pairs = every(view), find_class_pairs(match_growing_table(view))
     weak = exposed_pairs(view, left_of_pairs(view, known))
     assert min(sum(classes(view, pair) in weak for pair in one) for one in known) == 3
-    assert match_growing_table(view).placed(~pairs.left.exposed[pairs.of]) == 7
+    assert match_growing_table(view).count_placeable(~pairs.left.exposed[pairs.of]) == 7
     assert (forward(view).exposed, cross(view).exposed) == (3, 3)
 
 

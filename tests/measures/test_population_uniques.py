@@ -140,7 +140,7 @@ def test_the_likelihood_is_pitmans_formula(sizes: list[int]) -> None:
 
 def test_one_pair_among_a_million_single_values_has_an_estimate() -> None:
     estimate = pitman(ClassSizes.of([2] + [1] * 1_000_000), 0.01)
-    assert estimate.found
+    assert estimate.is_available
     assert 0 < estimate.share <= 1
     assert math.isfinite(estimate.parameters["theta"])
 
@@ -170,12 +170,12 @@ def test_the_other_estimators_stay_between_nobody_and_everybody() -> None:
         for fraction in (0.001, 0.2, 0.9):
             for estimator in (zayatz, snb):
                 estimate = estimator(sizes, fraction)
-                assert estimate.reason if not estimate.found else 0 <= estimate.share <= 1
+                assert estimate.reason if not estimate.is_available else 0 <= estimate.share <= 1
 
 
 def test_without_a_solution_the_rule_names_what_stands_in() -> None:
     sizes = ClassSizes.of([1] * 50 + [3] * 4)
-    assert not snb(sizes, 0.5).found
+    assert not snb(sizes, 0.5).is_available
     believed = dankar(sizes, 0.5)
     assert believed.estimator == "dankar: zayatz"
     assert "no class has two rows" in believed.reason

@@ -183,7 +183,7 @@ def test_snb_probabilities_add_up_the_population(alpha: float, beta: float, f: f
 @settings(deadline=None)
 def test_snb_solves_its_equations_or_says_that_it_cannot(sizes: list[int], f: float) -> None:
     found = snb(ClassSizes.of(sizes), f)
-    if not found.found:
+    if not found.is_available:
         assert found.reason
         return
     if not sizes.count(1):

@@ -21,7 +21,7 @@ from shoal.releases.row_listing import Listing, code_on_axis
 
 def refuse_answers(releases: Sequence[PublishedTable], needs: Needs, on: str | None) -> None:
     """Refuse an attack that would take answers for values."""
-    release = next((one for one in releases if one.answers), None)
+    release = next((release for release in releases if release.answers), None)
     if release is None or needs.answers or not (needs.sensitive or on in release.answers):
         return
     if needs.method:
@@ -44,45 +44,45 @@ def refuse_answers(releases: Sequence[PublishedTable], needs: Needs, on: str | N
 
 def list_as_answers(releases: Sequence[PublishedTable], name: str) -> list[Listing]:
     """A column of several releases: answers with all that may be, values as answers name them."""
-    asked = _find_question(releases, name)
+    question = _find_question(releases, name)
     return [
-        one.answers[name].asked(one.listings[name])
-        if name in one.answers
-        else one.listings[name]
-        if asked is None
-        else asked.answered(one.listings[name])
-        for one in releases
+        release.answers[name].asked(release.listings[name])
+        if name in release.answers
+        else release.listings[name]
+        if question is None
+        else question.answered(release.listings[name])
+        for release in releases
     ]
 
 
 def name_as_answers(releases: Sequence[PublishedTable], name: str, listing: Listing) -> Listing:
     """People's true values as the releases' answers name them."""
-    asked = _find_question(releases, name)
-    return listing if asked is None else asked.answered(listing)
+    question = _find_question(releases, name)
+    return listing if question is None else question.answered(listing)
 
 
 def _find_question(releases: Sequence[PublishedTable], name: str) -> Answers | None:
     """How a column was asked for, which must be alike where values are put into intervals."""
-    found = [one.answers[name] for one in releases if name in one.answers]
-    if any(one.bins.starts != found[0].bins.starts for one in found):
+    questions = [release.answers[name] for release in releases if name in release.answers]
+    if any(question.bins.starts != questions[0].bins.starts for question in questions):
         raise InputError(
             f"The releases have answers of {name!r} in different intervals.",
             "attack releases that were made with the same bounds.",
         )
-    return found[0] if found else None
+    return questions[0] if questions else None
 
 
 def find_response(release: PublishedTable, axis: Axis | None) -> NDArray[np.float64] | None:
     """P(answer | true) on an axis of values; None where values are as they are."""
-    asked = None if axis is None else release.answers.get(axis.name)
-    if axis is None or asked is None:
+    question = None if axis is None else release.answers.get(axis.name)
+    if axis is None or question is None:
         return None
-    labels = tuple(label or None for label in asked.bins.labels)
+    labels = tuple(label or None for label in question.bins.labels)
     codes = code_on_axis(Listing(labels, np.arange(len(labels), dtype=np.int32)), axis)
-    return compute_answer_chances(asked, codes, axis.size)
+    return compute_answer_chances(question, codes, axis.size)
 
 
 def sum_epsilon(release: PublishedTable) -> float | None:
     """What a person's answers spend in all columns of a release; None where there are none."""
-    found = [float(one.epsilon) for one in release.answers.values()]
-    return sum(found) if found else None
+    epsilons = [float(answers.epsilon) for answers in release.answers.values()]
+    return sum(epsilons) if epsilons else None

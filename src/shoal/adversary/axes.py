@@ -63,21 +63,25 @@ class LabelReading:
 
 
 def build_common_axes(
-    seen: Sequence[PublishedTable], crowds: Sequence[PeopleTable]
+    releases: Sequence[PublishedTable], crowds: Sequence[PeopleTable]
 ) -> list[LabelReading]:
     """For each release how its quasi-identifiers are read; axes are alike but for their labels."""
-    names = dict.fromkeys(name for one in seen for name in one.quasi)
-    columns = {name: _Labels(name, seen, crowds) for name in names}
-    spellings = [{n: columns[n].spellings[i] for n in one.quasi} for i, one in enumerate(seen)]
-    unmatched = [{n: columns[n].unmatched(i) for n in one.quasi} for i, one in enumerate(seen)]
-    grown = {name: _grow_axes(one.columns, one.values()) for name, one in columns.items()}
+    names = dict.fromkeys(name for release in releases for name in release.quasi)
+    columns = {name: _Labels(name, releases, crowds) for name in names}
+    spellings = [
+        {n: columns[n].spellings[i] for n in release.quasi} for i, release in enumerate(releases)
+    ]
+    unmatched = [
+        {n: columns[n].unmatched(i) for n in release.quasi} for i, release in enumerate(releases)
+    ]
+    grown = {name: _grow_axes(labels.columns, labels.values()) for name, labels in columns.items()}
     return [
         LabelReading(
-            {name: grown[name][i] for name in one.quasi},
+            {name: grown[name][i] for name in release.quasi},
             spellings[i],
             {name: counts for name, counts in unmatched[i].items() if counts[0]},
         )
-        for i, one in enumerate(seen)
+        for i, release in enumerate(releases)
     ]
 
 
@@ -85,30 +89,38 @@ class _Labels:
     """One quasi-identifier: its labels in each release (none where it is not published)."""
 
     def __init__(
-        self, name: str, seen: Sequence[PublishedTable], crowds: Sequence[PeopleTable]
+        self, name: str, releases: Sequence[PublishedTable], crowds: Sequence[PeopleTable]
     ) -> None:
-        self.name, self.seen = name, seen
-        self.columns = _settle_columns(name, seen, crowds)
-        words = [one.listings[name].words() if name in one.quasi else [] for one in seen]
+        self.name, self.releases = name, releases
+        self.columns = _settle_columns(name, releases, crowds)
+        words = [
+            release.listings[name].words() if name in release.quasi else [] for release in releases
+        ]
         self.null = any(None in some for some in words)
         self.labels = [[word for word in some if word is not None] for some in words]
-        self.own = [one.manifest is not None for one in seen]
-        told = [self._told(crowd) for crowd in crowds if name in crowd.listings]
-        self.people = dict.fromkeys(v for values, _ in told for v in values if v is not None)
+        self.own = [release.manifest is not None for release in releases]
+        people_values = [
+            self._split_people_values(crowd) for crowd in crowds if name in crowd.listings
+        ]
+        self.people = dict.fromkeys(
+            v for values, _ in people_values for v in values if v is not None
+        )
         domains = (value for column in self.columns for value in column.listed or ())
-        self.known = dict.fromkeys((*(v for values, _ in told for v in values), *domains))
-        self.asked = list(dict.fromkeys(label for _, labels in told for label in labels))
+        self.known = dict.fromkeys((*(v for values, _ in people_values for v in values), *domains))
+        self.register_labels = list(
+            dict.fromkeys(label for _, labels in people_values for label in labels)
+        )
         """Ranges and groups in which people's values are known to be."""
 
-    def _told(self, crowd: PeopleTable) -> tuple[list[Any], list[str]]:
+    def _split_people_values(self, crowd: PeopleTable) -> tuple[list[Any], list[str]]:
         """People's values, and the ranges and groups that their table has in place of some."""
         values = crowd.listings[self.name].values
         if not crowd.is_register:
             return list(values), []
-        return split_labels(values, self.columns, self._valued)
+        return split_labels(values, self.columns, self._certain_values)
 
     @cached_property
-    def _valued(self) -> set[str]:
+    def _certain_values(self) -> set[str]:
         """Texts that are values for certain: listed in the schema, or named by a release.
 
         A word that a table of others has too is a value, whatever it may mean alone, unless it is
@@ -118,9 +130,9 @@ class _Labels:
         trees = [c.hierarchy for c in self.columns if isinstance(c.hierarchy, Tree)]
         leaves = [row[0] for tree in trees for row in tree.rows]
         some = (
-            one
+            value
             for i, column in enumerate(self.columns)
-            for one in list_named_values(
+            for value in list_named_values(
                 read_meanings(self.labels[i], column, self.own[i], {}), column
             )
         )
@@ -147,44 +159,50 @@ class _Labels:
 
         Where nothing is known of people, these are words that no other release has.
         """
-        if not self._open(i) or self.name in self.seen[i].as_they_are:
+        if not self._open(i) or self.name in self.releases[i].as_they_are:
             return 0, 0
-        asked = self.labels[i], self.columns[i].kind
-        odd = find_unmatched_words(*asked, self.known or self._named_beside(i), self.spellings[i])
-        listing = self.seen[i].listings[self.name]
-        found = np.array([word in odd for word in listing.words()], np.bool_)
-        rows = int(found[listing.codes].sum())
-        many = bool(odd) and 2 * rows >= self.seen[i].rows
-        if many and self.people and has_uncovered_value(*asked, self.people, self.spellings[i]):
-            raise _groups_error(self.name, self.seen[i].name, len(odd), rows)
+        labels_and_kind = self.labels[i], self.columns[i].kind
+        odd = find_unmatched_words(
+            *labels_and_kind, self.known or self._list_values_of_others(i), self.spellings[i]
+        )
+        listing = self.releases[i].listings[self.name]
+        is_odd = np.array([word in odd for word in listing.words()], np.bool_)
+        rows = int(is_odd[listing.codes].sum())
+        many = bool(odd) and 2 * rows >= self.releases[i].rows
+        if (
+            many
+            and self.people
+            and has_uncovered_value(*labels_and_kind, self.people, self.spellings[i])
+        ):
+            raise _groups_error(self.name, self.releases[i].name, len(odd), rows)
         return len(odd), rows
 
-    def _named_beside(self, i: int) -> list[str]:
+    def _list_values_of_others(self, i: int) -> list[str]:
         """The values that other releases name; none where one has ranges, which name only ends."""
         kind = self.columns[i].kind
         others = [(j, label) for j, some in enumerate(self.labels) if j != i for label in some]
         if any(isinstance(parse_label(label, kind), Masked | Span) for _, label in others):
             return []
         named = [
-            one for j, label in others for one in _list_members(label, kind, self.spellings[j])
+            value for j, label in others for value in _list_members(label, kind, self.spellings[j])
         ]
-        return [one for one in named if one is not None]
+        return [value for value in named if value is not None]
 
     def values(self) -> list[Any]:
         """What people have, what labels name, and what these have in common."""
-        found = dict(self.known) | ({None: None} if self.null else {})
+        values = dict(self.known) | ({None: None} if self.null else {})
         meant: list[LabelMeaning | None] = []
         for i, column in enumerate(self.columns):
             some = read_meanings(self.labels[i], column, self.own[i], self.spellings[i])
-            found |= dict.fromkeys(list_named_values(some, column))
+            values |= dict.fromkeys(list_named_values(some, column))
             meant += some
-        asked = read_meanings(self.asked, self.columns[0], False, {})
-        found |= dict.fromkeys(list_named_values(asked, self.columns[0]))
-        meant += asked
-        points = pick_values_inside(meant, self.columns[0], found)
+        asked_meanings = read_meanings(self.register_labels, self.columns[0], False, {})
+        values |= dict.fromkeys(list_named_values(asked_meanings, self.columns[0]))
+        meant += asked_meanings
+        points = pick_values_inside(meant, self.columns[0], values)
         return [
-            *found,
-            *(p for p in points if all(is_allowed_value(p, one) for one in self.columns)),
+            *values,
+            *(p for p in points if all(is_allowed_value(p, column) for column in self.columns)),
         ]
 
 
@@ -259,7 +277,9 @@ def _read_meaning(
         return meaning if kind == "code" or is_ordered else value
     if word in valued or not isinstance(meaning, ValueSet) or len(meaning.texts) == 1:
         return value
-    if meaning.sure or all(one is None or one in valued for one in meaning.texts):
+    if meaning.sure or all(
+        word_meant is None or word_meant in valued for word_meant in meaning.texts
+    ):
         return meaning
     return value
 
@@ -360,14 +380,14 @@ def find_unmatched_words(
     if kind in ("number", "date") or not words:
         return frozenset()
     shapes = {_digit_pattern(word) for word in words if _has_digit(word)}
-    found = set()
+    unmatched = set()
     for label in labels:
         if label in words or is_empty_label(label):
             continue
-        said = [one for one in _list_members(label, kind, spelling) if one is not None]
-        if any(one not in words and _digit_pattern(one) not in shapes for one in said):
-            found.add(label)
-    return frozenset(found)
+        members = [member for member in _list_members(label, kind, spelling) if member is not None]
+        if any(member not in words and _digit_pattern(member) not in shapes for member in members):
+            unmatched.add(label)
+    return frozenset(unmatched)
 
 
 def has_uncovered_value(
@@ -400,16 +420,18 @@ def _digit_pattern(word: str) -> str:
 
 
 def _has_digit(word: str) -> bool:
-    return any(one.isdecimal() for one in word)
+    return any(character.isdecimal() for character in word)
 
 
 def _settle_columns(
-    name: str, seen: Sequence[PublishedTable], crowds: Sequence[PeopleTable]
+    name: str, releases: Sequence[PublishedTable], crowds: Sequence[PeopleTable]
 ) -> list[Column]:
     """The column as each release has it, with one kind for all and a hierarchy where one has."""
-    stated = [one.schema.column(name) if name in one.quasi else None for one in seen]
+    stated = [
+        release.schema.column(name) if name in release.quasi else None for release in releases
+    ]
     there = [column for column in stated if column is not None]
-    kind = _settle_kind(name, there, seen, crowds)
+    kind = _settle_kind(name, there, releases, crowds)
     lent = next(
         (column.hierarchy for column in there if column.hierarchy), DEFAULT_HIERARCHIES[kind]
     )
@@ -422,7 +444,7 @@ def _settle_columns(
 def _settle_kind(
     name: str,
     stated: Sequence[Column],
-    seen: Sequence[PublishedTable],
+    releases: Sequence[PublishedTable],
     crowds: Sequence[PeopleTable],
 ) -> str:
     """What the schema says, else how the people's table is read, else what the labels read as."""
@@ -437,7 +459,7 @@ def _settle_kind(
         for crowd in crowds
         if name in crowd.listings and not (crowd.is_register and _is_silent(crowd.listings[name]))
     ]
-    labels = [one.listings[name].words() for one in seen if name in one.quasi]
+    labels = [release.listings[name].words() for release in releases if name in release.quasi]
     kind = next(iter(kinds), None) or _infer_kind_by_ranges(name, labels, crowds)
     kind = kind or next(iter(read), None) or _infer_kind(labels)
     kind = "category" if kind == "text" else kind
@@ -468,26 +490,26 @@ def _infer_kind_by_ranges(
 
     Words that the releases have too are the same words there, if all can be words.
     """
-    asked = [
+    register_words = [
         word
         for crowd in crowds
         if crowd.is_register and crowd.kinds.get(name) in ("category", "text")
         for word in (crowd.listings[name].words() if name in crowd.listings else ())
     ]
-    if not asked:
+    if not register_words:
         return None
     published = [word for words in labels for word in words]
-    kind = infer_label_kind([*asked, *published])
+    kind = infer_label_kind([*register_words, *published])
     can_be_words = all(word is None or parse_label(word, "category") for word in published)
-    same = kind != "code" and can_be_words and set(asked) <= {*published, None}
-    return None if kind == "category" or (same and {*asked} - {None}) else kind
+    same = kind != "code" and can_be_words and set(register_words) <= {*published, None}
+    return None if kind == "category" or (same and {*register_words} - {None}) else kind
 
 
 def _infer_kind(labels: Sequence[Sequence[str | None]]) -> str:
     """The kind of all labels; where one release's make it words, that of the others."""
     together = infer_label_kind([word for words in labels for word in words])
-    apart = (infer_label_kind(words) for words in labels)
-    return next((kind for kind in (together, *apart) if kind != "category"), "category")
+    by_release = (infer_label_kind(words) for words in labels)
+    return next((kind for kind in (together, *by_release) if kind != "category"), "category")
 
 
 def _grow_axes(columns: Sequence[Column], values: Sequence[Any]) -> list[Axis]:

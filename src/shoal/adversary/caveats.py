@@ -21,32 +21,38 @@ Caveat = tuple[str, dict[str, Any], list[str]]
 """The key in the finding's details, what stands there, and the same in words."""
 
 
-def add_caveats(found: Finding, scene: AttackContext, view: View) -> Finding:
+def add_caveats(finding: Finding, scene: AttackContext, view: View) -> Finding:
     """The finding, and what it rests on."""
     names = {release.name for release in view.releases}
-    seen = [release for release in scene.releases if release.name in names]
+    releases = [release for release in scene.releases if release.name in names]
     for key, numbers, words in (
-        _note_columns_used(seen, view),
+        _note_columns_used(releases, view),
         _note_unmatched_labels(scene, view, names),
-        _note_unknown_columns(seen, view),
-        _note_empty_cells(seen, view),
-        _note_missing_person_column(seen),
+        _note_unknown_columns(releases, view),
+        _note_empty_cells(releases, view),
+        _note_missing_person_column(releases),
     ):
         if numbers:
-            details = {**found.details, key: numbers}
-            found = replace(found, details=details, assumptions=(*found.assumptions, *words))
-    return found
+            details = {**finding.details, key: numbers}
+            finding = replace(finding, details=details, assumptions=(*finding.assumptions, *words))
+    return finding
 
 
-def add_insider(found: Finding, view: View, told: Finding, wider: View) -> Finding:
+def add_insider(finding: Finding, view: View, insider: Finding, wider: View) -> Finding:
     """The finding, and what who knows the people's other sensitive values too would find."""
     used = {axis.name for axis in view.axes}
     more = [axis.name for axis in wider.axes if axis.name not in used]
-    if told.exposed <= found.exposed:
-        return found
-    numbers = {"columns": more, "people": told.people, "exposed": told.exposed, "sure": told.sure}
+    if insider.exposed <= finding.exposed:
+        return finding
+    numbers = {
+        "columns": more,
+        "people": insider.people,
+        "exposed": insider.exposed,
+        "sure": insider.sure,
+    }
     sentence = (
-        f"{found.sentence.rstrip('.')}; {told.exposed:,} of {told.people:,} people for who knows "
+        f"{finding.sentence.rstrip('.')}; {insider.exposed:,} of {insider.people:,} people for "
+        "who knows "
         f"{join_names(more)} of them too."
     )
     words = (
@@ -55,19 +61,19 @@ def add_insider(found: Finding, view: View, told: Finding, wider: View) -> Findi
         "not know it"
     )
     return replace(
-        found,
+        finding,
         sentence=sentence,
-        details={**found.details, "knowing_more": numbers},
-        assumptions=(*found.assumptions, words),
+        details={**finding.details, "knowing_more": numbers},
+        assumptions=(*finding.assumptions, words),
     )
 
 
-def _note_columns_used(seen: list[PublishedTable], view: View) -> Caveat:
+def _note_columns_used(releases: list[PublishedTable], view: View) -> Caveat:
     """The columns that people were looked up by, and which of them are no quasi-identifiers."""
     if view.people is None:
         return "placed_by", {}, []
     names = [axis.name for axis in view.axes if axis.name != BUCKET]
-    quasi = {name for one in seen for name in one.quasi}
+    quasi = {name for release in releases for name in release.quasi}
     others = [name for name in names if name not in quasi]
     words = f"people are looked up by {join_names(names)}"
     words += f", of which the releases publish {join_names(others)} as it is" if others else ""
@@ -91,28 +97,32 @@ def _note_unmatched_labels(scene: AttackContext, view: View, names: set[str]) ->
     return "unmatched_labels", count, words
 
 
-def _note_unknown_columns(seen: list[PublishedTable], view: View) -> Caveat:
+def _note_unknown_columns(releases: list[PublishedTable], view: View) -> Caveat:
     """Columns that the releases publish and the people's table lacks."""
     used = {axis.name for axis in view.axes}
-    missing = dict.fromkeys(name for one in seen for name in one.quasi if name not in used)
+    missing = dict.fromkeys(
+        name for release in releases for name in release.quasi if name not in used
+    )
     words = f"the adversary does not know {', '.join(missing)}: the people's table lacks it"
     return "not_looked_up", {"columns": list(missing)} if missing else {}, [words]
 
 
-def _note_empty_cells(seen: list[PublishedTable], view: View) -> Caveat:
+def _note_empty_cells(releases: list[PublishedTable], view: View) -> Caveat:
     """Empty cells in tables of others."""
-    count = dict(_count_empty_cells(seen, view))
+    count = dict(_count_empty_cells(releases, view))
     total = sum(count.values())
     words = f"{total:,} empty cells in tables of others are suppressed: anything is possible there"
     return "empty_cells", count, [words]
 
 
-def _note_missing_person_column(seen: list[PublishedTable]) -> Caveat:
+def _note_missing_person_column(releases: list[PublishedTable]) -> Caveat:
     """Tables of others that lack the column which would say whose their rows are."""
     lacking = {
-        one.name: one.rows
-        for one in seen
-        if one.manifest is None and one.roles.person is not None and one.person_column is None
+        release.name: release.rows
+        for release in releases
+        if release.manifest is None
+        and release.roles.person is not None
+        and release.person_column is None
     }
     words = (
         "each row is taken for a person: whose rows are whose is not evaluated, for the person "
@@ -121,10 +131,13 @@ def _note_missing_person_column(seen: list[PublishedTable]) -> Caveat:
     return "rows_of_unknown_people", lacking, [words]
 
 
-def _count_empty_cells(seen: list[PublishedTable], view: View) -> Iterator[tuple[str, int]]:
+def _count_empty_cells(releases: list[PublishedTable], view: View) -> Iterator[tuple[str, int]]:
     names = [axis.name for axis in view.axes]
-    for one in seen:
-        for name in (n for n in one.quasi if one.manifest is None and n in names):
-            listing = one.listings[name]
+    for release in releases:
+        for name in (n for n in release.quasi if release.manifest is None and n in names):
+            listing = release.listings[name]
             if None in listing.values:
-                yield f"{one.name}: {name}", int((listing.codes == len(listing.values) - 1).sum())
+                yield (
+                    f"{release.name}: {name}",
+                    int((listing.codes == len(listing.values) - 1).sum()),
+                )

@@ -100,7 +100,7 @@ class AttackContext:
                 "The releases share no sensitive column.", "name columns that mean the same alike."
             )
         if not (asked or needs.answers or needs.sensitive):
-            answered = {name for one in releases for name in one.answers}
+            answered = {name for release in releases for name in release.answers}
             names = [name for name in names if name not in answered]
         if not needs.learns:
             return (names[0] if len(names) == 1 else None,)
@@ -138,9 +138,9 @@ class AttackContext:
         """The same scene, where these columns are looked up too, or rows joined on them."""
         role = "quasi" if self.attacked(needs) is not None else "keep"
         if (role, *names) not in self._staged:
-            seen = tuple(release.with_role(role, names) for release in self.releases)
+            releases = tuple(release.with_role(role, names) for release in self.releases)
             crowds = self.targets, self.control
-            staged = _build_on_axes(seen, *crowds, crowds, self.show)
+            staged = _build_on_axes(releases, *crowds, crowds, self.show)
             self._staged[role, *names] = replace(
                 staged,
                 some=self.some,
@@ -160,21 +160,21 @@ class AttackContext:
         reason; in one that lacks it, they can only be what the adversary knows.
         """
         releases, crowd = [self.releases[i] for i in which], self.attacked(needs)
-        if self.by_quasi_only or needs.method or any(one.buckets for one in releases):
+        if self.by_quasi_only or needs.method or any(release.buckets for release in releases):
             return (), ()
-        undeclared = dict.fromkeys(name for one in releases for name in one.others)
+        undeclared = dict.fromkeys(name for release in releases for name in release.others)
         if crowd is None:
             everywhere = [
-                name for name in undeclared if all(name in one.others for one in releases)
+                name for name in undeclared if all(name in release.others for release in releases)
             ]
             return tuple(everywhere), ()
-        answered = {name for one in releases for name in one.answers}
-        kept = dict.fromkeys(c.name for one in releases for c in one.schema.keep)
-        sensitive = dict.fromkeys(c.name for one in releases for c in one.schema.sensitive)
+        answered = {name for release in releases for name in release.answers}
+        kept_columns = dict.fromkeys(c.name for release in releases for c in release.schema.keep)
+        sensitive = dict.fromkeys(c.name for release in releases for c in release.schema.sensitive)
         learnt = self._learnt(which, needs, on)
         known = set(crowd.listings) - {learnt, *answered}
-        plain = tuple(name for name in (*kept, *undeclared) if name in known)
-        others = tuple(name for name in sensitive if name in known and name not in kept)
+        plain = tuple(name for name in (*kept_columns, *undeclared) if name in known)
+        others = tuple(name for name in sensitive if name in known and name not in kept_columns)
         is_tested = learnt is None or learnt in crowd.listings
         return (plain, others) if is_tested else ((*plain, *others), ())
 
@@ -186,7 +186,7 @@ class AttackContext:
         refuse_answers(releases, needs, on)
         exact = grow_exact_axes(releases[0]) if needs.method else {}
         known, names = self._with(exact), [*exact, *_list_known_columns(releases, crowd)]
-        answered = {name for one in releases for name in one.answers}
+        answered = {name for release in releases for name in release.answers}
         learnt = self._learnt(which, needs, on)
         sensitive, values = (None, None) if learnt is None else _code_column(releases, learnt)
         joined = releases if len(releases) > 1 else []  # of one release there is nothing to join
@@ -210,7 +210,9 @@ class AttackContext:
             for j, i in enumerate(which)
         ]
         axes = tuple(known.axes[name] for name in names)
-        _refuse_rows_as_people(published, crowd, needs, any(one.buckets for one in releases))
+        _refuse_rows_as_people(
+            published, crowd, needs, any(release.buckets for release in releases)
+        )
         people = None if crowd is None else self._people(crowd, axes, sensitive)
         if people is not None and crowd is not None and needs.named:
             people = replace(people, names=crowd.called)
@@ -258,7 +260,7 @@ class AttackContext:
     def without_them(self, view: View) -> View:
         """The same view of the releases, looking for the control group instead."""
         assert self.control is not None
-        releases = tuple(replace(one, holds=None) for one in view.releases)
+        releases = tuple(replace(release, holds=None) for release in view.releases)
         people = self._people(self.control, view.axes, view.sensitive)
         return replace(view, releases=releases, people=people)
 
@@ -286,8 +288,8 @@ class AttackContext:
         )
 
         def labels(number: int) -> dict[str, Any]:
-            found = (release.listings[name] for name in own)
-            words = (one.values[one.codes[first[number]]] for one in found)
+            listings = (release.listings[name] for name in own)
+            words = (listing.values[listing.codes[first[number]]] for listing in listings)
             return dict(zip(own, words, strict=True))
 
         return ReleaseView(
@@ -312,7 +314,7 @@ class AttackContext:
         if crowd is None:
             return None
         rows = [self._rows(i, crowd) for i in which]
-        known = [one >= 0 for one in rows if one is not None]
+        known = [own_rows >= 0 for own_rows in rows if own_rows is not None]
         return np.logical_and.reduce(known) if known else None
 
     def _rows(self, i: int, crowd: PeopleTable) -> NDArray[np.int64] | None:
@@ -356,23 +358,23 @@ def _code_people(
     listings = [crowd.listings[axis.name] for axis in axes]
     known = [
         read_known_cells(
-            one.values,
+            listing.values,
             axis,
             register=crowd.is_register and axis.name != BUCKET,
             blank_is_value=axis.name in valued_blanks,
         )
-        for one, axis in zip(listings, axes, strict=True)
+        for listing, axis in zip(listings, axes, strict=True)
     ]
 
     def of_people(columns: Iterable[NDArray[np.int32]]) -> list[NDArray[np.int32]]:
-        return [codes[one.codes] for codes, one in zip(columns, listings, strict=True)]
+        return [codes[listing.codes] for codes, listing in zip(columns, listings, strict=True)]
 
-    keys = np.stack(of_people(one.code for one in known))
-    if all(one.is_certain for one in known):
+    keys = np.stack(of_people(cells.code for cells in known))
+    if all(cells.is_certain for cells in known):
         return keys, None
     low, high = (
         np.stack(of_people(ends), axis=1)
-        for ends in ([one.low for one in known], [one.high for one in known])
+        for ends in ([cells.low for cells in known], [cells.high for cells in known])
     )
     sets = {
         j: known[j].sets()[listings[j].codes] for j, axis in enumerate(axes) if axis.shape == "flat"
@@ -444,47 +446,55 @@ def build_context(
     ``publisher``: the people are the publisher's own table, looked up by the quasi-identifiers
     that its requirement is about.
     """
-    seen = read_published_tables(releases, schema, progress)
-    kinds = {c.name: c.kind for one in seen for c in one.looked_up if c.kind}
+    tables = read_published_tables(releases, schema, progress)
+    kinds = {c.name: c.kind for release in tables for c in release.looked_up if c.kind}
     progress("reading people", 0, 1)
     people = (
         None
         if targets is None
-        else read_people_table(targets, seen, kinds, reading, names, not publisher)
+        else read_people_table(targets, tables, kinds, reading, names, not publisher)
     )
     kinds |= {} if people is None else people.readable
     others = (
         None
         if control is None
-        else read_people_table(control, seen, kinds, reading, register=not publisher)
+        else read_people_table(control, tables, kinds, reading, register=not publisher)
     )
     if people is not None and others is not None:
-        _check_same_columns(people, others, [c.name for one in seen for c in one.looked_up])
+        _check_same_columns(
+            people, others, [c.name for release in tables for c in release.looked_up]
+        )
     crowds = [crowd for crowd in (people, others) if crowd is not None]
-    seen = with_shared_columns(seen, () if people is None else people.listings)
-    people, others = (one and place_in_buckets(one, seen) for one in (people, others))
+    tables = with_shared_columns(tables, () if people is None else people.listings)
+    people, others = (table and place_in_buckets(table, tables) for table in (people, others))
     progress("reading labels", 0, 1)
-    staged = _build_on_axes(seen, people, others, crowds, show)
-    valued = {c.name for one in seen for c in one.roles.columns if c.missing == MISSING_IS_VALUE}
+    staged = _build_on_axes(tables, people, others, crowds, show)
+    valued = {
+        c.name for release in tables for c in release.roles.columns if c.missing == MISSING_IS_VALUE
+    }
     return replace(staged, by_quasi_only=publisher, valued_blanks=frozenset(valued))
 
 
 def _build_on_axes(
-    seen: tuple[PublishedTable, ...],
+    releases: tuple[PublishedTable, ...],
     people: PeopleTable | None,
     others: PeopleTable | None,
     crowds: Iterable[PeopleTable | None],
     show: bool,
 ) -> AttackContext:
     """The scene on the axes that the releases and the ``crowds`` have in common."""
-    read = build_common_axes(seen, [crowd for crowd in crowds if crowd is not None])
+    read = build_common_axes(releases, [crowd for crowd in crowds if crowd is not None])
     every: dict[str, Axis] = {}
-    for name, axis in (pair for one in read for pair in one.axes.items()):
+    for name, axis in (pair for reading in read for pair in reading.axes.items()):
         if name not in every or axis.shape == "flat":  # sets can hold what ranges do
             every[name] = axis
-    cells = tuple(_read_release_cells(one, by, every) for one, by in zip(seen, read, strict=True))
-    unmatched = tuple(one.unmatched for one in read)
-    return AttackContext(seen, every, cells, people, control=others, show=show, unmatched=unmatched)
+    cells = tuple(
+        _read_release_cells(release, by, every) for release, by in zip(releases, read, strict=True)
+    )
+    unmatched = tuple(reading.unmatched for reading in read)
+    return AttackContext(
+        releases, every, cells, people, control=others, show=show, unmatched=unmatched
+    )
 
 
 def _check_same_columns(people: PeopleTable, control: PeopleTable, names: Sequence[str]) -> None:
@@ -521,7 +531,7 @@ def _refuse_buckets(
     releases: Sequence[PublishedTable], needs: Needs, crowd: PeopleTable | None
 ) -> None:
     """Which of a bucket's rows is whose value is not published, so that rows cannot be compared."""
-    release = next((one for one in releases if one.buckets), None)
+    release = next((release for release in releases if release.buckets), None)
     if release is None:
         return
     known = {} if crowd is None else crowd.listings
@@ -557,7 +567,7 @@ def _refuse_buckets(
 
 def _refuse_centroids(releases: Sequence[PublishedTable], needs: Needs) -> None:
     """A centroid can only be looked for as the nearest: it holds nobody, and meets no cell."""
-    release = next((one for one in releases if one.centroids), None)
+    release = next((release for release in releases if release.centroids), None)
     compared = needs.releases > 1 and not needs.people
     if release is not None and (compared or needs.method or needs.named):
         raise InputError(
@@ -573,23 +583,23 @@ def _shares_a_column(release: PublishedTable, releases: Sequence[PublishedTable]
 
     Of three releases none need be in all: a column that one lacks says nothing there.
     """
-    others = [one for one in releases if one is not release]
+    others = [other for other in releases if other is not release]
     return bool(release.quasi) and (
-        not others or any(name in one.quasi for one in others for name in release.quasi)
+        not others or any(name in other.quasi for other in others for name in release.quasi)
     )
 
 
 def _list_known_columns(releases: Sequence[PublishedTable], crowd: PeopleTable | None) -> list[str]:
     """The quasi-identifiers of the releases, as far as the adversary knows them of people."""
-    names = list(dict.fromkeys(name for one in releases for name in one.quasi))
-    if not all(_shares_a_column(one, releases) for one in releases):
+    names = list(dict.fromkeys(name for release in releases for name in release.quasi))
+    if not all(_shares_a_column(release, releases) for release in releases):
         raise NothingSharedError(
             "The releases have no quasi-identifier in common.",
             "name columns that mean the same alike.",
         )
     known = [name for name in names if crowd is None or name in crowd.listings]
     if crowd is not None:
-        for name in (one for one in names if one not in known):
+        for name in (name for name in names if name not in known):
             _refuse_misspelt(name, crowd.kinds)
     if not known:
         raise NothingSharedError(
@@ -625,15 +635,17 @@ def _single_column(columns: Sequence[str | None], needs: Needs) -> str | None:
 def _check_requested_columns(releases: Sequence[PublishedTable], names: Sequence[str]) -> list[str]:
     """The columns that are asked for, each of which every release must publish as it is."""
     for name in names:
-        for one in releases:
-            if name not in one.plain:
-                raise InputError(f"{one.name} has no column {name!r} to learn.", "name another.")
+        for release in releases:
+            if name not in release.plain:
+                raise InputError(
+                    f"{release.name} has no column {name!r} to learn.", "name another."
+                )
     return list(dict.fromkeys(names))
 
 
 def _list_sensitive_columns(releases: Sequence[PublishedTable]) -> list[str]:
     """The columns that are sensitive in all of the releases."""
-    stated = [[column.name for column in one.schema.sensitive] for one in releases]
+    stated = [[column.name for column in release.schema.sensitive] for release in releases]
     return [name for name in stated[0] if all(name in names for names in stated)]
 
 
@@ -641,12 +653,14 @@ def _code_column(
     releases: Sequence[PublishedTable], name: str
 ) -> tuple[Axis, list[NDArray[np.int32]]]:
     """A column that all releases publish as it is: one axis, and each release's rows on it."""
-    for one in releases:
-        _refuse_suppressed(one, name)
+    for release in releases:
+        _refuse_suppressed(release, name)
     kind, listings = unify_spellings(list_as_answers(releases, name))
-    column = next(one.schema.column(name) for one in releases)
-    axis = build_value_axis(column, kind, [value for one in listings for value in one.values])
-    return axis, [one.on(axis) for one in listings]
+    column = next(release.schema.column(name) for release in releases)
+    axis = build_value_axis(
+        column, kind, [value for listing in listings for value in listing.values]
+    )
+    return axis, [listing.on(axis) for listing in listings]
 
 
 def _refuse_suppressed(release: PublishedTable, name: str) -> None:

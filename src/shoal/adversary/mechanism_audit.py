@@ -1,26 +1,20 @@
 """Audit a release: run what published it again, with one person and without, and look at its file.
 
 The mechanism that the manifest states is run many times on two neighbouring tables, which bounds
-the ε that it truly has from below (see `shoal.dp.audit`). Of counts and made-up people it is
-the publishing path itself that is run (`shoal.adversary.mechanism_audit`); of randomised values the
-person's answers are drawn again, once from their values and once from others. The person is the one
-whom the marginals leave most alone. The original is read by whoever publishes: nobody else could do
-this.
+the ε that it truly has from below (see `shoal.dp.audit`). The person is the one whom the marginals
+leave most alone. The original is read by whoever publishes: nobody else could do this.
+
+Of counts and made-up people it is the publishing path itself that is run, with all of its steps,
+the choice of pairs among them. Only the domain is smaller, for time: of each column the person's
+bin is kept, and the others are put together into two, of which as many are taken as is affordable.
+Runs are a column of their own, the last one, so that one call draws for many of them. Not run is
+what fits a model to noisy counts and draws people from it, for it is given nothing else. Of
+randomised values the person's answers are drawn again, once from their values and once from others.
 
 What was drawn for the published file is looked at too: what was added to true counts must look like
 noise of the stated scale, and answers must be as common as true values and their chances foretell
-(see `shoal.dp.residuals`); not where rows were held back, for nobody says whose answers are
-left. Of made-up people no single draw is told apart from another.
-
-A release's own path, run again on counts with one person and without, many times at once.
-
-What is run is what publishes: the form as the manifest states it draws from true counts
-(`Counts.drawn`, `Synthetic.counted`), with all of its steps, the choice of pairs among them. Only
-the domain is smaller, for time: of each column the person's bin is kept, and the others are put
-together into two, of which as many are taken as is affordable. Runs are a column of their own, the
-last one, so that one call draws for many of them.
-
-Not run is what fits a model to noisy counts and draws people from it, for it is given nothing else.
+(see `shoal.dp.residuals`); not where rows were suppressed, for nobody says whose answers are left.
+Of made-up people no single draw is told apart from another.
 """
 
 from __future__ import annotations
@@ -68,7 +62,7 @@ from shoal.releases.options import Progress, ignore_progress
 from shoal.releases.people import select_published_rows
 from shoal.releases.reader import open_frame, open_labels, parse_released_schema
 
-# A release's own path, run again on counts with one person and without, many times at once.
+# The publishing path, run again.
 
 
 MAX_BINS = 3
@@ -104,29 +98,34 @@ class KnownCounts:
 
     def tables(self, marginals: Iterable[Columns]) -> Tables:
         """The counts of several marginals."""
-        return {one: self.known[one] for one in marginals}
+        return {marginal: self.known[marginal] for marginal in marginals}
 
 
 def rerun_counts(manifest: Mapping[str, Any], measured: MeasuredTable) -> Rerun:
     """The path of a release of counts or made-up people, for the person who is most alone."""
     plan = measured.plan
-    named = plan.marginals(tuple(tuple(one) for one in manifest["marginals"]))
+    named = plan.marginals(tuple(tuple(columns) for columns in manifest["marginals"]))
     steps = read_steps(manifest)
     chosen = any(step.mechanism == CHOICE for step in steps)
     person = find_most_isolated(measured, named)
-    alone = tuple((column,) for column in range(len(plan.bins)))
+    single_columns = tuple((column,) for column in range(len(plan.bins)))
     # what may be chosen is looked at, and drawn for only where it is chosen
-    looked = (*alone, *combinations(range(len(plan.bins)), 2)) if chosen else named
-    kept = next(
+    looked = (*single_columns, *combinations(range(len(plan.bins)), 2)) if chosen else named
+    n_bins = next(
         k for k in range(MAX_BINS, 0, -1) if k == 1 or _count_cells(plan, named, k) <= MAX_CELLS
     )
-    small = MarginalPlan(plan.schema, tuple(_merge_bins(one, kept) for one in plan.bins))
-    after = {one: _count_around(measured, one, person, small.shape(one)) for one in looked}
-    layout = _Layout(small, {one: table.shape for one, table in after.items()})
-    form = _rebuild_form(manifest, small, alone if chosen else named, steps)
+    small = MarginalPlan(plan.schema, tuple(_merge_bins(bins, n_bins) for bins in plan.bins))
+    after = {
+        marginal: _count_around(measured, marginal, person, small.shape(marginal))
+        for marginal in looked
+    }
+    layout = _Layout(small, {marginal: table.shape for marginal, table in after.items()})
+    form = _rebuild_form(manifest, small, single_columns if chosen else named, steps)
     run = _run_in_turn(form, layout) if chosen else _run_together(form, layout)
     with_them = layout.flat(after)[0]
-    own = layout.flat({one: _place_person(table.shape) for one, table in after.items()})[0]
+    own = layout.flat({marginal: _place_person(table.shape) for marginal, table in after.items()})[
+        0
+    ]
     at_once = RUNS_BETWEEN_PROGRESS if chosen else max(2, DRAWS_BETWEEN_PROGRESS // len(with_them))
     return Rerun(run, with_them - own, with_them, at_once)
 
@@ -135,18 +134,19 @@ def find_most_isolated(measured: MeasuredTable, marginals: Sequence[Columns]) ->
     """The bins of the person with the smallest counts around them."""
     codes = measured.counted.codes
     around = [
-        np.log(measured.marginal(one)[tuple(codes[column] for column in one)]) for one in marginals
+        np.log(measured.marginal(marginal)[tuple(codes[column] for column in marginal)])
+        for marginal in marginals
     ]
     entry = int(np.sum(around, axis=0).argmin())
     return [int(column[entry]) for column in codes]
 
 
-def _count_cells(plan: MarginalPlan, marginals: Sequence[Columns], kept: int) -> int:
-    return sum(int(np.prod(np.minimum(plan.shape(one), kept))) for one in marginals)
+def _count_cells(plan: MarginalPlan, marginals: Sequence[Columns], n_bins: int) -> int:
+    return sum(int(np.prod(np.minimum(plan.shape(marginal), n_bins))) for marginal in marginals)
 
 
-def _merge_bins(bins: Bins, kept: int) -> Bins:
-    return Bins(bins.name, "category", tuple(map(str, range(min(kept, bins.size)))))
+def _merge_bins(bins: Bins, n_bins: int) -> Bins:
+    return Bins(bins.name, "category", tuple(map(str, range(min(n_bins, bins.size)))))
 
 
 def _count_around(
@@ -171,9 +171,9 @@ def _merge_codes(codes: NDArray[np.int32], own: int) -> NDArray[np.int32]:
 
 def _place_person(shape: tuple[int, ...]) -> Ints:
     """One person, in the first cell."""
-    one = np.zeros(shape, np.int64)
-    one.flat[0] = 1
-    return one
+    table = np.zeros(shape, np.int64)
+    table.flat[0] = 1
+    return table
 
 
 def _rebuild_form(
@@ -213,9 +213,13 @@ class _Layout:
     def flat(self, tables: Mapping[Columns, NDArray[Any]]) -> NDArray[Any]:
         """Rows of all cells, of tables whose first axis may be runs; NaN for what is not there."""
         parts = []
-        for one, shape in self.shapes.items():
+        for marginal, shape in self.shapes.items():
             size = int(np.prod(shape))
-            there = tables[one].reshape(-1, size) if one in tables else np.full((1, size), np.nan)
+            there = (
+                tables[marginal].reshape(-1, size)
+                if marginal in tables
+                else np.full((1, size), np.nan)
+            )
             parts.append(there)
         return np.hstack(parts)
 
@@ -223,7 +227,7 @@ class _Layout:
         """The tables of rows of cells, with runs as their last axis."""
         ends = np.cumsum([int(np.prod(shape)) for shape in self.shapes.values()])[:-1]
         parts = zip(self.shapes.items(), np.split(rows, ends, axis=1), strict=True)
-        return {one: part.T.reshape(*shape, len(rows)) for (one, shape), part in parts}
+        return {marginal: part.T.reshape(*shape, len(rows)) for (marginal, shape), part in parts}
 
 
 def _run_together(form: Counts | Synthetic, layout: _Layout) -> Mechanism:
@@ -233,10 +237,14 @@ def _run_together(form: Counts | Synthetic, layout: _Layout) -> Mechanism:
         last = len(layout.plan.bins)
         runs = Bins("", "category", tuple(map(str, range(len(rows)))))
         plan = MarginalPlan(layout.plan.schema, (*layout.plan.bins, runs))
-        wide = replace(form, plan=plan, marginals=tuple((*one, last) for one in form.marginals))
-        true = {(*one, last): table for one, table in layout.tables(rows).items()}
-        found = _publish_again(wide, KnownCounts(plan, true), rng)
-        return layout.flat({one[:-1]: np.moveaxis(table, -1, 0) for one, table in found.items()})
+        wide = replace(
+            form, plan=plan, marginals=tuple((*marginal, last) for marginal in form.marginals)
+        )
+        true = {(*marginal, last): table for marginal, table in layout.tables(rows).items()}
+        published = _publish_again(wide, KnownCounts(plan, true), rng)
+        return layout.flat(
+            {marginal[:-1]: np.moveaxis(table, -1, 0) for marginal, table in published.items()}
+        )
 
     return run
 
@@ -247,29 +255,31 @@ def _publish_again(
     """What is published of true counts, or given to what fits a model."""
     if isinstance(form, Synthetic):
         return {
-            one: table for part in form.counted(true, rng) for one, table in part.tables.items()
+            marginal: table
+            for part in form.counted(true, rng)
+            for marginal, table in part.tables.items()
         }
     counts = form.drawn(true, rng).table[COUNT].to_numpy()
-    ends = np.cumsum([form.plan.cells([one]) for one in form.marginals])[:-1]
+    ends = np.cumsum([form.plan.cells([marginal]) for marginal in form.marginals])[:-1]
     parts = zip(form.marginals, np.split(counts, ends), strict=True)
-    return {one: part.reshape(form.plan.shape(one)) for one, part in parts}
+    return {marginal: part.reshape(form.plan.shape(marginal)) for marginal, part in parts}
 
 
 def _run_in_turn(form: Counts | Synthetic, layout: _Layout) -> Mechanism:
     """One run after the other, for each chooses pairs of its own; those not chosen are NaN."""
 
     def run(rows: Ints, rng: np.random.Generator | None) -> NDArray[Any]:
-        found = []
+        published = []
         for row in rows:
             tables = layout.tables(row[np.newaxis])
-            true = {one: table[..., 0] for one, table in tables.items()}
-            found.append(layout.flat(_publish_again(form, KnownCounts(layout.plan, true), rng)))
-        return np.vstack(found)
+            true = {marginal: table[..., 0] for marginal, table in tables.items()}
+            published.append(layout.flat(_publish_again(form, KnownCounts(layout.plan, true), rng)))
+        return np.vstack(published)
 
     return run
 
 
-# Audit a release: run what published it again, with one person and without, and look at its file.
+# The audit.
 
 
 AUDITING = "auditing"
@@ -317,8 +327,8 @@ def audit_mechanism(
     ``original`` is the table that the release was made of. With ``confidence`` the bound holds.
     The person counts as exposed, too, where published counts have less noise than is stated.
     """
-    told = find_release(release)
-    if told is None or "privacy" not in told[1]:
+    release_found = find_release(release)
+    if release_found is None or "privacy" not in release_found[1]:
         raise UsageError(
             "Auditing runs the noise of a release again, and this has none.",
             "give the folder of a release of counts, of made-up people or of randomised values.",
@@ -329,14 +339,14 @@ def audit_mechanism(
             "is.",
             "add --original FILE: the table that the release was made of.",
         )
-    path, manifest = told
+    path, manifest = release_found
     original = select_published_rows(release, original)
     check_releasable(manifest)
     claimed = _read_claim(manifest)
     progress("reading", 0, 1)
     again, file = _prepare_rerun(path, manifest, original, reading or {})
     changed = publishes_answers(manifest)
-    found = audit_epsilon(
+    audit = audit_epsilon(
         again.mechanism,
         again.before,
         again.after,
@@ -348,7 +358,7 @@ def audit_mechanism(
         confidence=confidence,
         progress=progress,
     )
-    told_apart = _build_finding(path.resolve().parent.name, found, file, changed)
+    told_apart = _build_finding(path.resolve().parent.name, audit, file, changed)
     if changed and file is None:
         told_apart = replace(told_apart, assumptions=(*told_apart.assumptions, NOT_COMPARED))
     if not is_other_original(find_companion(release, path), original):
@@ -369,14 +379,16 @@ def _prepare_rerun(
 ) -> tuple[Rerun, Residuals | None]:
     """What is to be run again, and what the published file says of its noise."""
     answers = read_answers(manifest)
-    asked = Schema(tuple(one.column for one in answers.values()))
-    schema = asked if answers else parse_released_schema(manifest)
+    answered_schema = Schema(tuple(column_answers.column for column_answers in answers.values()))
+    schema = answered_schema if answers else parse_released_schema(manifest)
     with open_frame(original, kinds=schema.kinds, **reading) as frame:
         plan = MarginalPlan(schema, build_all_bins(schema))
         named = None if answers else read_marginals(manifest, plan)
         measured = MeasuredTable.of(frame, plan, named)
     if answers:
-        again = _rerun_answers(measured, [one.response for one in answers.values()])
+        again = _rerun_answers(
+            measured, [column_answers.response for column_answers in answers.values()]
+        )
         return again, _compare_answers(table, manifest, measured)
     again = rerun_counts(manifest, measured)
     return again, _compare_counts(table, manifest, measured) if publishes_counts(manifest) else None
@@ -386,7 +398,7 @@ def _compare_counts(table: Path, manifest: Mapping[str, Any], measured: Measured
     """What was added to the true counts, beside the noise that is stated."""
     step = read_steps(manifest)[0]
     drawn = read_published_counts(table, measured.plan, manifest)
-    added = [(counts - measured.marginal(one)).ravel() for one, counts in drawn.items()]
+    added = [(counts - measured.marginal(marginal)).ravel() for marginal, counts in drawn.items()]
     return check_residuals(step.mechanism, step.scale, np.concatenate(added))
 
 
@@ -400,14 +412,16 @@ def _compare_answers(
     answers, schema = read_answers(manifest), parse_released_schema(manifest)
     with open_labels(table, schema, exact=True) as frame:
         drawn = count_answers(frame, answers)
-    if any(one.sum() != measured.counted.count.sum() for one in drawn.values()):
+    if any(counts.sum() != measured.counted.count.sum() for counts in drawn.values()):
         return None
-    found = [
-        check_exchanged_counts(drawn[name], measured.marginal((at,)), one.response.matrix())
-        for at, (name, one) in enumerate(answers.items())
+    checks = [
+        check_exchanged_counts(
+            drawn[name], measured.marginal((at,)), column_answers.response.matrix()
+        )
+        for at, (name, column_answers) in enumerate(answers.items())
     ]
-    least = min(found, key=lambda one: one.chance)
-    chance = min(1.0, len(found) * least.chance)
+    least = min(checks, key=lambda check: check.chance)
+    chance = min(1.0, len(checks) * least.chance)
     return Residuals(least.cells, least.wrong if chance < MAX_FALSE_ALARM else "", chance)
 
 
@@ -415,50 +429,52 @@ def _rerun_answers(measured: MeasuredTable, responses: Sequence[Response]) -> Re
     """The answers for the rarest values, and for others in their place."""
     entry = int(measured.counted.count.argmin())
     before = np.array([codes[entry] for codes in measured.counted.codes], np.int64)
-    sizes = np.array([one.values for one in responses])
+    sizes = np.array([response.values for response in responses])
 
     def run(codes: Ints, rng: np.random.Generator | None) -> Ints:
         columns = zip(responses, codes.T, strict=True)
-        return np.stack([one.answered(own, rng) for one, own in columns], axis=1).astype(np.int64)
+        return np.stack([response.answered(own, rng) for response, own in columns], axis=1).astype(
+            np.int64
+        )
 
     return Rerun(run, before, (before + 1) % sizes, AT_ONCE)
 
 
-# What is told
+# The finding.
 
 
 def _build_finding(
-    name: str, found: EpsilonAudit, file: Residuals | None, changed: bool
+    name: str, audit: EpsilonAudit, file: Residuals | None, changed: bool
 ) -> Finding:
-    exposed = not found.holds or (file is not None and file.exposes)
+    exposed = not audit.holds or (file is not None and file.exposes)
     rho = (
         {}
-        if found.rho_low is None
-        else {"rho_low": found.rho_low, "rho_claimed": _as_float(found.claimed.rho)}
+        if audit.rho_low is None
+        else {"rho_low": audit.rho_low, "rho_claimed": _as_float(audit.claimed.rho)}
     )
     return Finding(
         attack=AUDITING,
         releases=(name,),
         people=1,
         exposed=int(exposed),
-        sure=1 / (1 + math.exp(-found.epsilon_low)),
+        sure=1 / (1 + math.exp(-audit.epsilon_low)),
         guessing=0.5,
-        sentence=" ".join([_describe_runs(name, found, changed), *_describe_file(file, changed)]),
+        sentence=" ".join([_describe_runs(name, audit, changed), *_describe_file(file, changed)]),
         defence=_choose_defence(exposed, file),
         assumptions=(
             f"{KNOWN} {'their sensitive values' if changed else 'whether they are in it'}",
             *ASSUMPTIONS,
         ),
         details={
-            "epsilon_low": found.epsilon_low,
-            "epsilon_claimed": float(found.claimed.epsilon),
-            "delta": float(found.claimed.delta),
+            "epsilon_low": audit.epsilon_low,
+            "epsilon_claimed": float(audit.claimed.epsilon),
+            "delta": float(audit.claimed.delta),
             **rho,
-            "confidence": found.confidence,
-            "runs": found.runs,
-            "most": found.most,
-            "event": found.event,
-            "hits": found.hits,
+            "confidence": audit.confidence,
+            "runs": audit.runs,
+            "most": audit.most,
+            "event": audit.event,
+            "hits": audit.hits,
             **({} if file is None else {"file": file.to_json()}),
         },
     )
@@ -468,28 +484,28 @@ def _as_float(number: Any) -> float | None:
     return None if number is None else float(number)
 
 
-def _describe_runs(name: str, found: EpsilonAudit, changed: bool) -> str:
+def _describe_runs(name: str, audit: EpsilonAudit, changed: bool) -> str:
     """What the runs show; neighbours differ by a person, or by a person's values (``changed``)."""
-    stated = format_budget(found.claimed.epsilon)
-    one, other = ("one person", "without")
+    stated = format_budget(audit.claimed.epsilon)
+    with_person, without_person = ("one person", "without")
     if changed:
-        one, other = "a person's values", "with others in their place"
-    ran = f"Run {found.runs:,} times with {one} and {found.runs:,} times {other}"
-    low = f"the mechanism of {name} has an ε of at least {found.epsilon_low:.3g}"
-    sure = f"{100 * found.confidence:g} % sure"
-    if found.epsilon_low > found.claimed.epsilon:
+        with_person, without_person = "a person's values", "with others in their place"
+    ran = f"Run {audit.runs:,} times with {with_person} and {audit.runs:,} times {without_person}"
+    low = f"the mechanism of {name} has an ε of at least {audit.epsilon_low:.3g}"
+    sure = f"{100 * audit.confidence:g} % sure"
+    if audit.epsilon_low > audit.claimed.epsilon:
         return f"{ran}, {low} ({sure}): more than the {stated} that it states."
-    if not found.holds:
+    if not audit.holds:
         return (
-            f"{ran}, the mechanism of {name} has a ρ of at least {found.rho_low:.3g} ({sure}): "
-            f"more than the {_as_float(found.claimed.rho):.3g} by which its ε of {stated} is "
+            f"{ran}, the mechanism of {name} has a ρ of at least {audit.rho_low:.3g} ({sure}): "
+            f"more than the {_as_float(audit.claimed.rho):.3g} by which its ε of {stated} is "
             "accounted for."
         )
-    few = "" if found.most > found.claimed.epsilon else ", which is too few to contradict it"
-    most = f"so many runs can show an ε of {found.most:.3g} at most"
-    if not found.epsilon_low > 0:
+    few = "" if audit.most > audit.claimed.epsilon else ", which is too few to contradict it"
+    most = f"so many runs can show an ε of {audit.most:.3g} at most"
+    if not audit.epsilon_low > 0:
         return f"{ran}, that could show nothing of {name}, which states {stated}; {most} ({sure})."
-    rho = f" and a ρ of at least {found.rho_low:.3g}" if found.rho_low else ""
+    rho = f" and a ρ of at least {audit.rho_low:.3g}" if audit.rho_low else ""
     return f"{ran}{few}, {low}{rho} ({sure}), within the {stated} that it states; {most}."
 
 
@@ -500,8 +516,8 @@ def _describe_file(file: Residuals | None, changed: bool) -> list[str]:
     if changed and not file.wrong:
         return [f"Its {file.cells:,} answers are as common as the stated chances let them be."]
     if changed:
-        said = _ANSWERS_WRONG[file.wrong]
-        return [f"The answers of its file {said} (a chance below {file.chance:.1g})."]
+        deviation_found = _ANSWERS_WRONG[file.wrong]
+        return [f"The answers of its file {deviation_found} (a chance below {file.chance:.1g})."]
     if not file.wrong:
         return [
             f"What was added to its {file.cells:,} counts looks like noise of the stated scale."

@@ -71,7 +71,7 @@ def list_attack_options(name: str) -> set[str]:
 def list_own_options(name: str) -> set[str]:
     """The options that no other attack has."""
     return list_attack_options(name).difference(
-        *(list_attack_options(one) for one in attacks() if one != name)
+        *(list_attack_options(other) for other in attacks() if other != name)
     )
 
 
@@ -89,12 +89,12 @@ def check_attack_options(name: str, options: Mapping[str, Any]) -> None:
         hint = f"did you mean {close[0]!r}?" if close else f"the attacks are: {', '.join(known)}."
         raise UsageError(f"There is no attack {name!r}.", hint)
     names = list(attacks()) if name == RED_TEAM else [name]
-    taken = set[str]().union(*(list_attack_options(one) for one in names))
+    taken = set[str]().union(*(list_attack_options(attack) for attack in names))
     if unknown := sorted(set(options) - taken):
-        told = f"the options are: {', '.join(sorted(taken))}." if taken else "leave it out."
-        raise UsageError(f"{name} has no option {unknown[0]!r}.", told)
-    for one in names:
-        for option, check in getattr(getmodule(attacks()[one]), "OPTIONS", {}).items():
+        hint = f"the options are: {', '.join(sorted(taken))}." if taken else "leave it out."
+        raise UsageError(f"{name} has no option {unknown[0]!r}.", hint)
+    for attack in names:
+        for option, check in getattr(getmodule(attacks()[attack]), "OPTIONS", {}).items():
             if option in options:
                 check(options[option])
 
@@ -123,27 +123,27 @@ def find_usage_error(name: str, count: int, relation: str, people: bool) -> Usag
 
 
 def find_unmet_need(
-    name: str, scene: AttackContext, which: Sequence[int], asked: AttackRequest
+    name: str, scene: AttackContext, which: Sequence[int], request: AttackRequest
 ) -> UsageError | None:
     """What an attack needs that these releases do not have; None: nothing."""
     wanted, releases = needs_of(name), [scene.releases[i] for i in which]
-    stated = asked.columns or any(one.schema.sensitive for one in releases)
+    stated = request.columns or any(release.schema.sensitive for release in releases)
     if wanted.sensitive and not stated:
         return UsageError(
             "There is nothing to learn.", "name what nobody should: --sensitive COLUMN."
         )
-    if wanted.provider and not all(one.says_who for one in releases):
+    if wanted.provider and not all(release.says_who for release in releases):
         return UsageError(
             f"{name} needs to know who provided each row.",
             "attack a release folder with its private companion beside it, or a table with a "
             "--provider column.",
         )
-    if wanted.method and any(one.method is None for one in releases):
+    if wanted.method and any(release.method is None for release in releases):
         return UsageError(
             f"{name} needs to know how the release was made.",
             "attack a release folder that shoal publish made.",
         )
-    if wanted.method and not all(one.apart for one in releases):
+    if wanted.method and not all(release.apart for release in releases):
         return UsageError(
             f"{name} makes one class again by what is published of it, and here more decided.",
             "it says nothing of rules such as ck-safety and m-privacy, or methods such as chain.",
@@ -152,22 +152,22 @@ def find_unmet_need(
 
 
 def run_attack(
-    name: str, scene: AttackContext, which: Sequence[int], asked: AttackRequest
+    name: str, scene: AttackContext, which: Sequence[int], request: AttackRequest
 ) -> Finding:
     """Attack some of the releases; with the control group and the interval where there are any.
 
     It is run on every sensitive column, or on those asked for; the worst is returned, with all.
     """
-    wanted = resolve_needs(name, asked.options)
+    wanted = resolve_needs(name, request.options)
     findings: list[Finding] = []
     failures: list[tuple[str, InputError | UsageError]] = []
     spoken_of = [
-        name for name in _list_question_columns(asked) if _is_published(scene, which, name)
+        name for name in _list_question_columns(request) if _is_published(scene, which, name)
     ]
-    for column in scene.columns(which, wanted, spoken_of or asked.columns):
+    for column in scene.columns(which, wanted, spoken_of or request.columns):
         try:
             view = scene.view(which, wanted, column)
-            findings.append(attack_view(name, scene, view, asked))
+            findings.append(attack_view(name, scene, view, request))
         except (InputError, UsageError) as error:
             failures.append((column or "", error))
     if not findings:
@@ -177,9 +177,9 @@ def run_attack(
     )
 
 
-def _list_question_columns(asked: AttackRequest) -> tuple[str, ...]:
+def _list_question_columns(request: AttackRequest) -> tuple[str, ...]:
     """The column that a question names, as in "Ed.disease=flu": no other is learnt by it."""
-    question = None if asked.columns else asked.options.get("about")
+    question = None if request.columns else request.options.get("about")
     return () if question is None else (parse_atom(question).column,)
 
 
@@ -195,7 +195,9 @@ def pick_worst_finding(
 
     ``failures`` are the columns that could not be attacked, with the reasons.
     """
-    worst = max(findings, key=lambda one: (one.rate, one.sure - one.guessing, one.sure))
+    worst = max(
+        findings, key=lambda finding: (finding.rate, finding.sure - finding.guessing, finding.sure)
+    )
     if len(findings) + len(failures) == 1:
         return worst
     return replace(
@@ -210,10 +212,14 @@ def _compare_columns(
     worst: Finding, findings: Sequence[Finding], failures: Sequence[tuple[str, str]]
 ) -> str:
     """How the worst column stands among the others."""
-    rest = sorted((one for one in findings if one is not worst), key=lambda one: -one.rate)
-    equal = [worst.on, *(one.on for one in rest if one.rate == worst.rate)]
-    others = [f"{one.on} ({one.rate:.1%})" for one in rest if 0 < one.rate < worst.rate]
-    said = ""
+    rest = sorted(
+        (finding for finding in findings if finding is not worst), key=lambda finding: -finding.rate
+    )
+    equal = [worst.on, *(finding.on for finding in rest if finding.rate == worst.rate)]
+    others = [
+        f"{finding.on} ({finding.rate:.1%})" for finding in rest if 0 < finding.rate < worst.rate
+    ]
+    text = ""
     if worst.exposed and len(findings) > 1:
         most = f"{worst.on} exposes the largest share of people by it"
         if len(equal) > 1:
@@ -222,82 +228,84 @@ def _compare_columns(
         elif not others:
             most = f"{worst.on} exposes people by it, no other does"
         less = f"; others are {', '.join(others)}" if others else ""
-        said = f"Of {len(findings)} sensitive columns {most}{less}."
+        text = f"Of {len(findings)} sensitive columns {most}{less}."
     elif len(findings) > 1:
-        names = ", ".join(one.on for one in findings)
-        said = f"None of {len(findings)} sensitive columns exposes anybody by it: {names}."
+        names = ", ".join(finding.on for finding in findings)
+        text = f"None of {len(findings)} sensitive columns exposes anybody by it: {names}."
     lacking = ", ".join(column for column, _ in failures)
-    return f"{said} Not evaluated: {lacking}.".strip() if failures else said
+    return f"{text} Not evaluated: {lacking}.".strip() if failures else text
 
 
-def attack_view(name: str, scene: AttackContext, view: View, asked: AttackRequest) -> Finding:
+def attack_view(name: str, scene: AttackContext, view: View, request: AttackRequest) -> Finding:
     """The attack on a view of the scene, by the columns that expose more people.
 
     Everybody who holds a column that is shared may use it, or leave it out: it may have changed,
     or only be called alike.
     """
     wanted = needs_of(name)
-    found, view = _find_strongest(name, view, asked)
+    finding, view = _find_strongest(name, view, request)
     others = scene.without_them(view) if scene.control is not None and view.people else None
-    found = add_caveats(found, scene, view)
+    finding = add_caveats(finding, scene, view)
     learnt = view.sensitive.name if view.sensitive is not None and wanted.learns else ""
     names = tuple(release.name for release in view.releases)
-    found = replace(found, releases=names, on=learnt)
+    finding = replace(finding, releases=names, on=learnt)
     if not wanted.people or wanted.method:  # about rows, or about exactly the people in them
-        return found
+        return finding
     if scene.some is not None:
-        found = replace(found, interval=wilson_interval(found.exposed, found.people))
+        finding = replace(finding, interval=wilson_interval(finding.exposed, finding.people))
     return (
-        found if others is None else replace(found, control=_measure_control(name, others, asked))
+        finding
+        if others is None
+        else replace(finding, control=_measure_control(name, others, request))
     )
 
 
-def _find_strongest(name: str, view: View, asked: AttackRequest) -> tuple[Finding, View]:
+def _find_strongest(name: str, view: View, request: AttackRequest) -> tuple[Finding, View]:
     """What the attack finds by the quasi-identifiers, or by all shared columns where that is more.
 
     What it would find by a tester's other sensitive columns is told with it.
     """
-    found: list[tuple[Finding, View]] = []
+    attempts: list[tuple[Finding, View]] = []
     errors: list[ShoalError] = []
     lacking: tuple[str, ...] = ()
     for widen in (lambda: view, view.wider):
         try:
             if widen is not None:
-                seen = widen()
-                found.append((_call_attack(name, seen, asked), seen))
+                wider_view = widen()
+                attempts.append((_call_attack(name, wider_view, request), wider_view))
         except (InputError, UsageError) as error:  # the other columns may still tell something
             errors.append(error)
             if widen is view.wider and not isinstance(error, NobodyFoundError):
                 lacking = (
                     f"by further shared columns it is not evaluated: {describe_error(error)}",
                 )
-    if not found:
+    if not attempts:
         raise errors[0]
-    finding, used = max(found, key=lambda one: (one[0].exposed, one[0].sure))
+    finding, used = max(attempts, key=lambda attempt: (attempt[0].exposed, attempt[0].sure))
     finding = replace(finding, assumptions=(*finding.assumptions, *lacking))
     if view.insider is None:
         return finding, used
     try:
-        seen = view.insider()
-        return add_insider(finding, used, _call_attack(name, seen, asked), seen), used
+        wider_view = view.insider()
+        return add_insider(finding, used, _call_attack(name, wider_view, request), wider_view), used
     except (InputError, UsageError):
         return finding, used
 
 
-def _call_attack(name: str, view: View, asked: AttackRequest) -> Finding:
+def _call_attack(name: str, view: View, request: AttackRequest) -> Finding:
     taken = list_attack_options(name)
-    options = {key: value for key, value in asked.options.items() if key in taken}
-    return attacks()[name](view, rng=np.random.default_rng(asked.seed), **options)
+    options = {key: value for key, value in request.options.items() if key in taken}
+    return attacks()[name](view, rng=np.random.default_rng(request.seed), **options)
 
 
-def _measure_control(name: str, view: View, asked: AttackRequest) -> float:
+def _measure_control(name: str, view: View, request: AttackRequest) -> float:
     """How often the attack succeeds on people who are not there; right where that is known."""
     assert view.people is not None
     try:
-        found = _call_attack(name, view, asked)
+        finding = _call_attack(name, view, request)
     except NobodyFoundError:
         return 0.0
-    return int(found.details.get("right", found.exposed)) / len(view.people)
+    return int(finding.details.get("right", finding.exposed)) / len(view.people)
 
 
 def describe_error(error: ShoalError) -> str:

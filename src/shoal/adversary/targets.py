@@ -74,9 +74,10 @@ class PeopleTable:
         person = np.arange(len(self.rows)) if self.person is None else self.person
         some = np.sort(rng.choice(len(self), size, replace=False))
         drawn = np.flatnonzero(np.isin(person, some))
-        listings = {name: _take_rows(one, drawn) for name, one in self.listings.items()}
+        listings = {name: _take_rows(listing, drawn) for name, listing in self.listings.items()}
         persons, names = (
-            None if one is None else _take_rows(one, drawn) for one in (self.persons, self.names)
+            None if listing is None else _take_rows(listing, drawn)
+            for listing in (self.persons, self.names)
         )
         return replace(self, listings=listings, rows=self.rows[drawn], persons=persons, names=names)
 
@@ -115,7 +116,7 @@ def read_people_table(
     columns = dict.fromkeys(
         name for release in releases for name in (*release.listings, *release.undeclared)
     )
-    people = {c.name: c.kind for one in schemas for c in one.columns if c.role == "person"}
+    people = {c.name: c.kind for schema in schemas for c in schema.columns if c.role == "person"}
     stated = {name: kind for name, kind in people.items() if kind}
     opened = _open_with_ranges if register else open_partial_frame
     with opened(source, kinds={**stated, **kinds}, **(reading or {})) as frame:
@@ -130,31 +131,35 @@ def read_people_table(
         called = _find_name_columns(names, fields, [*person, *others])
         which = _find_one_row_rule(releases, fields) if person else None
         order = [] if which is None else [which.by]
-        found = read_columns(
+        listings = read_columns(
             frame, list(dict.fromkeys((*known, *person, *others, *called, *order)))
         )
-    if not found:
+    if not listings:
         raise InputError(
             "The people's table has none of the releases' columns.",
             "name its columns as the releases do.",
         )
-    rows = np.arange(len(next(iter(found.values())).codes))
+    rows = np.arange(len(next(iter(listings.values())).codes))
     if which is not None:
-        rows = _pick_row_per_person(found[person[0]], found[which.by], latest=which.which == LATEST)
-        found = {name: _take_rows(one, rows) for name, one in found.items()}
+        rows = _pick_row_per_person(
+            listings[person[0]], listings[which.by], latest=which.which == LATEST
+        )
+        listings = {name: _take_rows(listing, rows) for name, listing in listings.items()}
     if person and register:
-        _refuse_unnamed_rows(found[person[0]], "of the people's table")
+        _refuse_unnamed_rows(listings[person[0]], "of the people's table")
     elif person:
-        _refuse_repeated_people(person, [found[person[0]]])
+        _refuse_repeated_people(person, [listings[person[0]]])
     elif others:  # namesakes are not one person: they live elsewhere, or are of another age
-        quasi = [name for name in _list_columns_of_role("quasi", schemas, fields) if name in found]
-        _refuse_repeated_people([*others, *quasi], [found[name] for name in (*others, *quasi)])
+        quasi = [
+            name for name in _list_columns_of_role("quasi", schemas, fields) if name in listings
+        ]
+        _refuse_repeated_people([*others, *quasi], [listings[name] for name in (*others, *quasi)])
     if register:
         decimal = (reading or {}).get("decimal")
         numbers = [name for name in known if kinds.get(name) == "number"]
-        found |= {name: _with_decimal_points(found[name], decimal) for name in numbers}
-    persons, named = (found[one[0]] if one else None for one in (person, called))
-    shared = {name: found[name] for name in known}
+        listings |= {name: _with_decimal_points(listings[name], decimal) for name in numbers}
+    persons, named = (listings[column[0]] if column else None for column in (person, called))
+    shared = {name: listings[name] for name in known}
     return PeopleTable(shared, fields, rows + 1, persons, named, register)
 
 
@@ -221,11 +226,11 @@ def _with_decimal_points(listing: Listing, decimal: str | None) -> Listing:
 
 
 def _find_name_columns(
-    names: str | None, there: Mapping[str, str], who: Sequence[str]
+    names: str | None, there: Mapping[str, str], identity_columns: Sequence[str]
 ) -> list[str]:
     """The column of people's names: the one asked for, or the only one that says who they are."""
     if names is None:
-        return list(who) if len(who) == 1 else []
+        return list(identity_columns) if len(identity_columns) == 1 else []
     if names not in there:
         raise InputError(
             f"The people's table has no column {names!r}.", "name another, or leave --name out."
@@ -243,7 +248,7 @@ def _list_columns_of_role(
 def _refuse_repeated_people(names: Sequence[str], columns: Sequence[Listing]) -> None:
     """Refuse rows that agree in all of the columns; a person who is null is anybody."""
     _, first = number_combinations(
-        [one.codes for one in columns], [len(one.values) for one in columns]
+        [column.codes for column in columns], [len(column.values) for column in columns]
     )
     repeated = len(columns[0].codes) - len(first)
     if len(columns) == 1 and None in columns[0].values:
@@ -300,8 +305,8 @@ def count_rows_per_person(
         words = {word: i for i, word in enumerate(release.person_column.words())}
         codes = [words.get(word, -1) for word in persons.words()]
         return np.append(count, 0)[np.array(codes, np.int64)][persons.codes]
-    found = find_rows_of_people(release, persons.values)
-    first = first if found is None else found
+    own_rows = find_rows_of_people(release, persons.values)
+    first = first if own_rows is None else own_rows
     return np.where(first < 0, 0, count[person[first]])[persons.codes]
 
 

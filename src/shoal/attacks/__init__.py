@@ -16,9 +16,9 @@ from shoal.core.theory.adversary_view import Needs
 
 def attacks() -> dict[str, Callable[..., Finding]]:
     """Every attack by its name on the command line."""
-    found = sorted(module.name for module in iter_modules(__path__) if not module.ispkg)
+    names = sorted(module.name for module in iter_modules(__path__) if not module.ispkg)
     return {
-        name.replace("_", "-"): getattr(import_module(f"{__name__}.{name}"), name) for name in found
+        name.replace("_", "-"): getattr(import_module(f"{__name__}.{name}"), name) for name in names
     }
 
 

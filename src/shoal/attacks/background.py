@@ -6,37 +6,24 @@ implication, "if these people have these values, then one of those people has th
 ``knowledge="negations"`` a value that somebody does not have (the adversary of l-diversity). A row
 is exposed when so many pieces can make its value at least ``sure`` likely. The worst case is
 attained by implications that all end in one atom (theorem 9 of the paper); one whose other end is
-about the same person says that the person does not have a value.
+about the same person says that the person does not have a value. The people of a class are alike
+to it, so that its first rows stand for them. It does not choose the knowledge: see
+``shoal.core.theory.disclosure``.
 
 With ``about``, an atom such as ``#12.diagnosis=flu``, the belief in it of whoever knows what
-``knowing`` says: see ``supposed``.
+``knowing`` says. Of a class's people nobody knows whose value is which: every way to deal its
+values out to them is equally likely (random worlds, section 2 of the paper), and the belief is the
+share, of the ways that the knowledge allows, in which the atom is true. Where a person could be in
+several classes, every combination of the people's classes is tried, those dropped in which the
+knowledge is impossible, and the largest belief counts, as the most that somebody could come to
+believe.
 
 Martin, Kifer, Machanavajjhala, Gehrke, Halpern: Worst-case background knowledge for
 privacy-preserving data publishing, ICDE 2007.
 
 It does not see whether anybody knows such a thing, nor what is known with less than certainty
-("smokers more often have it"), nor who cannot tell a person's class.
-
-The worst case of background knowledge: what tells most about a release, and told as a story.
-
-The people of a class are alike to it, so that its first rows stand for them. The story says the
-pieces one by one, or how many it tells at once; values by how common they are in their class, or
-by name where they may be shown.
-
-It does not choose the knowledge: see ``shoal.core.theory.disclosure``.
-
-Knowledge that somebody is supposed to have: how sure it makes of what is asked.
-
-Of a class's people nobody knows whose value is which: every way to deal its values out to them is
-equally likely (random worlds), and the belief is the share, of the ways that the knowledge allows,
-in which what is asked is true. Where a person could be in several classes, every combination of
-the people's classes is tried, those dropped in which the knowledge is impossible, and the largest
-belief is told, as the most that somebody could come to believe.
-
-Martin, Kifer, Machanavajjhala, Gehrke, Halpern: Worst-case background knowledge for
-privacy-preserving data publishing, ICDE 2007, section 2.
-
-It does not say whether anybody knows it, nor which combination of classes is the true one.
+("smokers more often have it"), nor who cannot tell a person's class, nor which combination of
+classes is the true one.
 """
 
 from __future__ import annotations
@@ -97,7 +84,7 @@ from shoal.core.theory.disclosure import MAX_PIECES as MOST_PIECES
 from shoal.core.theory.knowledge import Atom, Implication, Knowledge, parse_atom, parse_knowledge
 from shoal.core.theory.worlds import DRAWS, MAX_STEPS, Belief, ImpossibleError, belief
 
-# The worst case of background knowledge: what tells most about a release, and told as a story.
+# The worst case, and how it is told.
 
 
 @dataclass(frozen=True)
@@ -122,8 +109,8 @@ class _WorstCase:
         """The worst that so many pieces can do; values that nobody knows are as bad as can be."""
         missing, values = int(values.blanks.sum()), values.concentrated
         most = disclosure_per_class(values, pieces, knowledge)
-        told = find_witness(values, pieces, knowledge)
-        return cls(view, release, values, pieces, knowledge, most, told, missing)
+        worst = find_witness(values, pieces, knowledge)
+        return cls(view, release, values, pieces, knowledge, most, worst, missing)
 
     def row(self, known: PersonValue) -> int:
         """A row that stands for the person: the first, second, … of the class in the file."""
@@ -148,12 +135,12 @@ def _person_key(known: PersonValue) -> tuple[int, int]:
 def _describe_worst_case(case: _WorstCase) -> str:
     """The worst case in words: who would have to know what, and of whom it tells what."""
     target, others = case.witness.target, case.witness.others
-    who, size = f"row {case.row(target):,}'s person", int(case.values.rows[target.class_])
+    person, size = f"row {case.row(target):,}'s person", int(case.values.rows[target.class_])
     chance, value = format_chance(case.witness.disclosure), _describe_having(case, [target])
-    end = f"is {chance} sure that {who} {value}.{_describe_enough(case)}"
+    end = f"is {chance} sure that {person} {value}.{_describe_enough(case)}"
     if not others:
-        return f"Whoever finds the class of {who}, of {size:,} rows, {end}"
-    known = list(_describe_pieces(case, who))
+        return f"Whoever finds the class of {person}, of {size:,} rows, {end}"
+    known = list(_describe_pieces(case, person))
     if len(known) == 1:
         comma = "," if known[0].startswith("that if") else ""
         return f"Whoever knows {known[0]}{comma} {end}"
@@ -162,17 +149,17 @@ def _describe_worst_case(case: _WorstCase) -> str:
     return f"Suppose that somebody knows {pieces}: {listed}. Whoever does {end}"
 
 
-def _describe_pieces(case: _WorstCase, who: str) -> Iterator[str]:
+def _describe_pieces(case: _WorstCase, person: str) -> Iterator[str]:
     """The pieces, person by person: what the target does not have, and what implies her value."""
     target = case.witness.target
     by_person: dict[tuple[int, int], list[PersonValue]] = {}
-    for one in case.witness.others:
-        by_person.setdefault(_person_key(one), []).append(one)
+    for atom in case.witness.others:
+        by_person.setdefault(_person_key(atom), []).append(atom)
     if denied := by_person.pop(_person_key(target), None):
-        yield f"that {who} {_describe_lacking(case, denied)}{_count_joined_pieces(denied)}"
+        yield f"that {person} {_describe_lacking(case, denied)}{_count_joined_pieces(denied)}"
     for some in by_person.values():
         if_ = f"row {case.row(some[0]):,}'s person {_describe_having(case, some)}"
-        then = f"{who} {_describe_having(case, [target])}"
+        then = f"{person} {_describe_having(case, [target])}"
         yield f"that if {if_}, then {then}{_count_joined_pieces(some)}"
 
 
@@ -204,7 +191,7 @@ def _split_missing(case: _WorstCase, some: Sequence[PersonValue]) -> tuple[bool,
     """Whether no value at all is among some that are shown, and the others."""
     if not case.view.show:
         return False, list(some)
-    there = [one for one in some if not is_null(case.view, one.value)]
+    there = [atom for atom in some if not is_null(case.view, atom.value)]
     return len(there) < len(some), there
 
 
@@ -212,9 +199,9 @@ def _describe_values(case: _WorstCase, some: Sequence[PersonValue]) -> str:
     """One of some values of a class, in words."""
     name, class_ = case.values.axis.name, some[0].class_
     if case.view.show:
-        return f"the {name} {_join_alternatives([case.view.value(one.value) for one in some])}"
+        return f"the {name} {_join_alternatives([case.view.value(atom.value) for atom in some])}"
     words = _join_alternatives(
-        [describe_rank(rank_value(case.values, class_, one.value)) for one in some]
+        [describe_rank(rank_value(case.values, class_, atom.value)) for atom in some]
     )
     return f"the {words} {name} of {'the' if class_ == case.witness.target.class_ else 'its'} class"
 
@@ -233,7 +220,7 @@ def _describe_enough(case: _WorstCase) -> str:
     return f" {pluralise(used, 'piece is', 'pieces are')} enough: more add nothing."
 
 
-# Knowledge that somebody is supposed to have: how sure it makes of what is asked.
+# A question about one person, and what supposed knowledge makes of it.
 
 
 RANDOM_WORLDS = (
@@ -256,7 +243,7 @@ class _Question:
     knowing: Sequence[Implication]
     codes: Mapping[str, int]
     people: Mapping[str, MentionedPerson]
-    who: MentionedPerson
+    person: MentionedPerson
     """The person asked about."""
     believed: Sequence[tuple[int, Belief]]
     """Of each combination that is possible: that person's class, and the belief."""
@@ -264,33 +251,33 @@ class _Question:
     @cached_property
     def most(self) -> tuple[int, Belief]:
         """The combination that gives most away."""
-        return max(self.believed, key=lambda one: _exact_or_float(one[1]))
+        return max(self.believed, key=lambda outcome: _exact_or_float(outcome[1]))
 
     @cached_property
     def least(self) -> Belief:
         """The belief in the one that gives least away."""
-        return min((found for _, found in self.believed), key=_exact_or_float)
+        return min((outcome for _, outcome in self.believed), key=_exact_or_float)
 
     @property
     def several(self) -> int:
         """How many of the people fit several classes."""
-        return sum(len(one.classes) > 1 for one in self.people.values())
+        return sum(len(person.classes) > 1 for person in self.people.values())
 
     @property
     def combinations(self) -> int:
         """The combinations of classes that there are, possible or not."""
-        return prod(len(one.classes) for one in self.people.values())
+        return prod(len(person.classes) for person in self.people.values())
 
     def count(self, class_: int) -> tuple[int, int]:
         """How many of a class have the value asked about, and how many there are."""
-        found, counts = self.values.of_class(class_)
-        there = dict(zip(found, counts, strict=True))
+        codes, counts = self.values.of_class(class_)
+        there = dict(zip(codes, counts, strict=True))
         return there.get(self.codes[self.about.value], 0), sum(counts)
 
     @property
     def by_class(self) -> Fraction:
         """The belief without any knowledge: the value's share of a class, the largest."""
-        return max(Fraction(*self.count(class_)) for class_ in self.who.classes)
+        return max(Fraction(*self.count(class_)) for class_ in self.person.classes)
 
 
 def _answer_question(
@@ -305,12 +292,12 @@ def _answer_question(
     """How sure the knowledge makes somebody of what it is asked ``about``."""
     atoms = list_atoms(about, knowing)
     check_same_column(atoms, values.axis.name)
-    of_word, who = find_value_codes(view, atoms), find_mentioned_people(view, release, atoms)
-    believed = _believe_by_combination(values, of_word, who, about, knowing, rng)
+    of_word, mentioned = find_value_codes(view, atoms), find_mentioned_people(view, release, atoms)
+    believed = _believe_by_combination(values, of_word, mentioned, about, knowing, rng)
     case = _Question(
-        view, values, about, knowing, of_word, who, who[name_of_person(about)], believed
+        view, values, about, knowing, of_word, mentioned, mentioned[name_of_person(about)], believed
     )
-    reached = any(_upper_belief(found) >= sure for _, found in believed)
+    reached = any(_upper_belief(outcome) >= sure for _, outcome in believed)
     return Finding(
         attack="background",
         people=1,
@@ -321,8 +308,8 @@ def _answer_question(
         defence=_choose_question_defence(view, sure, len(knowing), reached),
         example=_describe_question_example(case),
         assumptions=_list_question_assumptions(case),
-        worst=(case.who.row,),
-        table=case.who.table,
+        worst=(case.person.row,),
+        table=case.person.table,
         witness=_build_question_witness(case),
         details=_build_question_details(case, sure),
     )
@@ -331,7 +318,7 @@ def _answer_question(
 def _believe_by_combination(
     values: Histogram,
     of_word: Mapping[str, int],
-    who: Mapping[str, MentionedPerson],
+    mentioned: Mapping[str, MentionedPerson],
     about: Atom,
     knowing: Sequence[Implication],
     rng: np.random.Generator | None,
@@ -341,30 +328,30 @@ def _believe_by_combination(
     def coded(atoms: Iterable[Atom]) -> tuple[Atom, ...]:
         return tuple(Atom(name_of_person(a), a.column, str(of_word[a.value])) for a in atoms)
 
-    number = _check_combinations(prod(len(one.classes) for one in who.values()))
+    number = _check_combinations(prod(len(person.classes) for person in mentioned.values()))
     budget = {
         "most": max(MAX_STEPS // number, _MIN_WORLDS),
         "draws": max(DRAWS // number, _MIN_DRAWS),
     }
-    pieces = [Implication(coded(one.given), coded(one.then)) for one in knowing]
+    pieces = [Implication(coded(piece.given), coded(piece.then)) for piece in knowing]
     (asked,) = coded([about])
-    every = sorted({class_ for one in who.values() for class_ in one.classes})
+    every = sorted({class_ for person in mentioned.values() for class_ in person.classes})
     counts = {class_: _count_by_code(values, class_) for class_ in every}
-    found: list[tuple[int, Belief]] = []
+    beliefs: list[tuple[int, Belief]] = []
     impossible: ImpossibleError | None = None
-    for combination in product(*(one.classes for one in who.values())):
-        at = dict(zip(who, combination, strict=True))
+    for combination in product(*(person.classes for person in mentioned.values())):
+        at = dict(zip(mentioned, combination, strict=True))
         here = sorted(set(combination))
         where = {name: here.index(class_) for name, class_ in at.items()}
         try:
-            one = belief([counts[c] for c in here], where, pieces, asked, rng=rng, **budget)
+            outcome = belief([counts[c] for c in here], where, pieces, asked, rng=rng, **budget)
         except ImpossibleError as error:
             impossible = error
         else:
-            found.append((at[asked.person], one))
-    if impossible is not None and not found:
+            beliefs.append((at[asked.person], outcome))
+    if impossible is not None and not beliefs:
         raise impossible if number == 1 else _contradiction_error(number)
-    return found
+    return beliefs
 
 
 def _check_combinations(number: int) -> int:
@@ -389,15 +376,15 @@ def _count_by_code(values: Histogram, class_: int) -> dict[Hashable, int]:
     return {str(code): n for code, n in zip(*values.of_class(class_), strict=True)}
 
 
-def _upper_belief(found: Belief) -> Fraction:
+def _upper_belief(outcome: Belief) -> Fraction:
     """The belief; of one that was sampled the most that it may be."""
-    if found.exact is not None:
-        return found.exact
-    return Fraction(found.probability if found.interval is None else found.interval[1])
+    if outcome.exact is not None:
+        return outcome.exact
+    return Fraction(outcome.probability if outcome.interval is None else outcome.interval[1])
 
 
-def _exact_or_float(found: Belief) -> float | Fraction:
-    return found.probability if found.exact is None else found.exact
+def _exact_or_float(outcome: Belief) -> float | Fraction:
+    return outcome.probability if outcome.exact is None else outcome.exact
 
 
 def _choose_question_defence(view: View, sure: Fraction, pieces: int, reached: bool) -> str:
@@ -409,22 +396,22 @@ def _choose_question_defence(view: View, sure: Fraction, pieces: int, reached: b
 
 
 def _list_question_assumptions(case: _Question) -> tuple[str, ...]:
-    told = (*RANDOM_WORLDS, "what the adversary is supposed to know is true")
+    assumptions = (*RANDOM_WORLDS, "what the adversary is supposed to know is true")
     if not case.several:
-        return told
+        return assumptions
     return (
         "the adversary knows that the people are in the release, and takes who fits several "
         "classes to be where the knowledge tells most",
-        *told[1:],
+        *assumptions[1:],
     )
 
 
 def _describe_question(case: _Question) -> str:
     name, up_to = case.values.axis.name, "up to " if case.several else ""
-    alone = format_chance(case.by_class)
+    by_class = format_chance(case.by_class)
     if not case.knowing:
         return (
-            f"The class alone makes one {up_to}{alone} sure of the {name} asked about."
+            f"The class alone makes one {up_to}{by_class} sure of the {name} asked about."
             f"{_describe_combinations(case)}"
         )
     pieces = pluralise(len(case.knowing), "piece", "pieces")
@@ -432,23 +419,23 @@ def _describe_question(case: _Question) -> str:
     chance = format_chance(_exact_or_float(case.most[1]))
     return (
         f"Whoever has {pieces} of knowledge, about {people}, is {up_to}{chance} sure of the {name} "
-        f"asked about{_describe_interval(case.most[1])}; by the class alone, {up_to}{alone}."
+        f"asked about{_describe_interval(case.most[1])}; by the class alone, {up_to}{by_class}."
         f"{_describe_combinations(case)}"
     )
 
 
-def _describe_interval(found: Belief) -> str:
-    if found.interval is None:
+def _describe_interval(outcome: Belief) -> str:
+    if outcome.interval is None:
         return ""
-    low, high = found.interval
-    return f" (95 % interval {low:.1%} to {high:.1%}, from {found.draws:,} draws)"
+    low, high = outcome.interval
+    return f" (95 % interval {low:.1%} to {high:.1%}, from {outcome.draws:,} draws)"
 
 
 def _describe_combinations(case: _Question) -> str:
     """That people fit several classes, and how far that leaves the belief open."""
     if not case.several:
         return ""
-    who = pluralise(case.several, "person fits", "people fit")
+    people = pluralise(case.several, "person fits", "people fit")
     possible, every = len(case.believed), case.combinations
     ways = pluralise(possible, "combination", "combinations")
     left = f" (of {every:,}; in the others the knowledge is impossible)" if possible < every else ""
@@ -457,31 +444,32 @@ def _describe_combinations(case: _Question) -> str:
         format_chance(_exact_or_float(case.most[1])),
     )
     return (
-        f" {who} several classes of the release: over {ways} of classes{left} the belief is "
+        f" {people} several classes of the release: over {ways} of classes{left} the belief is "
         f"{low if low == high else f'{low} to {high}'}."
     )
 
 
 def _describe_question_example(case: _Question) -> str:
-    (class_, found), name, who = case.most, case.values.axis.name, case.who
+    (class_, outcome), name, person = case.most, case.values.axis.name, case.person
     there, size = case.count(class_)
-    table = "the targets" if who.table == "targets" else "the release"
+    table = "the targets" if person.table == "targets" else "the release"
     within = f"is in a class of {size:,}"
-    if len(who.classes) > 1:
-        within = f"fits {len(who.classes):,} classes, and the one that tells most is of {size:,}"
+    if len(person.classes) > 1:
+        within = f"fits {len(person.classes):,} classes, and the one that tells most is of {size:,}"
     have = pluralise(there, "has", "have") if there else "none has"
-    told = (
-        f"The person of row {who.row:,} of {table} {within}, of which {have} the {name} asked about"
+    text = (
+        f"The person of row {person.row:,} of {table} {within}, of which {have} the {name} asked "
+        "about"
     )
     if case.knowing:
-        told += (
+        text += (
             f": {format_chance(Fraction(there, size))}. What the adversary knows makes that "
-            f"{format_chance(_exact_or_float(found))}"
+            f"{format_chance(_exact_or_float(outcome))}"
         )
     if not case.view.show:
-        return f"{told}."
-    known = "".join(f"\nKnown: {one}" for one in case.knowing)
-    return f"{told}.\nAsked: {case.about}{known}"
+        return f"{text}."
+    known = "".join(f"\nKnown: {piece}" for piece in case.knowing)
+    return f"{text}.\nAsked: {case.about}{known}"
 
 
 def _build_question_witness(case: _Question) -> dict[str, Any]:
@@ -489,11 +477,11 @@ def _build_question_witness(case: _Question) -> dict[str, Any]:
     there, size = case.count(class_)
     shown: dict[str, Any] = {}
     if case.view.show:
-        shown = {"about": str(case.about), "knowing": [str(one) for one in case.knowing]}
+        shown = {"about": str(case.about), "knowing": [str(piece) for piece in case.knowing]}
     return {
-        "row": case.who.row,
+        "row": case.person.row,
         "class": class_,
-        "classes": len(case.who.classes),
+        "classes": len(case.person.classes),
         "rows": size,
         "with_the_value": there,
         "rank": rank_value(case.values, class_, code) if there else None,
@@ -521,11 +509,11 @@ def _build_question_details(case: _Question, sure: Fraction) -> dict[str, Any]:
     }
 
 
-def _format_exact(found: Belief) -> str | None:
-    return None if found.exact is None else str(found.exact)
+def _format_exact(outcome: Belief) -> str | None:
+    return None if outcome.exact is None else str(outcome.exact)
 
 
-# Background: how much surer what somebody happens to know makes them of a value.
+# The attack.
 
 
 NEEDS = Needs(releases=1, most=1, named="about", supposed="--pieces 2", by_people=True)
@@ -592,15 +580,15 @@ def background(
     """
     release, values = get_single_release(view)
     _refuse_several(view, about is not None)
-    least, known, asked = (
+    least, knowledge_given, question = (
         _check_confidence(sure),
         OPTIONS["knowing"](knowing),
         OPTIONS["about"](about),
     )
-    if asked is not None:
+    if question is not None:
         _refuse_worst_case_options(pieces=pieces, knowledge=knowledge)
-        return _answer_question(view, release, values, asked, known, least, rng)
-    if known:
+        return _answer_question(view, release, values, question, knowledge_given, least, rng)
+    if knowledge_given:
         raise UsageError(
             "Nothing says what the knowledge is asked about.",
             f"add for example {format_question(values.axis.name)}.",
@@ -622,9 +610,9 @@ def _refuse_several(view: View, asked: bool) -> None:
         raise RowsOnlyError("some people are in several classes, and worlds have them in one")
 
 
-def _refuse_worst_case_options(**given: object) -> None:
+def _refuse_worst_case_options(**options: object) -> None:
     """Refuse options of the worst case where something is asked."""
-    for option in (one for one, value in given.items() if value is not None):
+    for option in (option for option, value in options.items() if value is not None):
         raise UsageError(
             f"{option} is about the worst case, and something is asked about.",
             f"leave --{option} or --about out.",
@@ -709,13 +697,8 @@ def _choose_defence(case: _WorstCase, least: Fraction, exposed: bool) -> str:
     """What to ask for; nothing that the release reaches, or that no release of the table could."""
     values, k = case.values, case.pieces
     pieces = pluralise(k, "piece", "pieces")
-    floor, worst = (
-        float(one)
-        for one in (
-            max_disclosure([values.total[values.total > 0]], k)[-1],
-            disclosure_curve(values, k)[-1],
-        )
-    )
+    floor = float(max_disclosure([values.total[values.total > 0]], k)[-1])
+    worst = float(disclosure_curve(values, k)[-1])
     whole_table = f"even the whole table as one class leaves {format_chance(floor)} with {pieces}"
     if (exposed or worst >= least) and floor < least:
         asked = f"ck-safety c={format_parameter(least)} k={k}"
@@ -736,11 +719,11 @@ def _build_witness(case: _WorstCase) -> dict[str, Any]:
     target, others = case.witness.target, case.witness.others
     text: dict[str, Any] = {}
     if case.view.show:
-        pieces = [str(case.piece(one)) for one in others]
+        pieces = [str(case.piece(atom)) for atom in others]
         text = {"about": str(case.atom(target)), "knowing": pieces}
     return {
         "target": _describe_atom(case, target),
-        "implications": [_describe_atom(case, one) for one in others],
+        "implications": [_describe_atom(case, atom) for atom in others],
         "disclosure": float(case.witness.disclosure),
         "exact": str(case.witness.disclosure),
         **text,

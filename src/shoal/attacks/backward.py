@@ -71,10 +71,12 @@ def backward(view: View, *, rng: np.random.Generator | None = None) -> Finding:
         )
     fewest, limits = known.least
     left = _find_remaining_rows(known, fewest)
-    before = known.other.release.rows
+    before = known.later.release.rows
 
     def surely(some: Flags) -> int:
-        return int(before[some].sum()) - known.placed(some[known.other.class_[known.partner]])
+        return int(before[some].sum()) - known.count_placeable(
+            some[known.later.class_[known.partner]]
+        )
 
     exposed = surely(left.exposed) if left.exposed.any() else 0
     details = {
@@ -90,7 +92,7 @@ def backward(view: View, *, rng: np.random.Generator | None = None) -> Finding:
 
 def _find_remaining_rows(known: GrowingTable, fewest: Ints) -> RemainingRows:
     """What is left of each class of the second release for who came later."""
-    other, classes = known.other, len(known.other.release.cells)
+    other, classes = known.later, len(known.later.release.cells)
     new = other.count - fewest
     rows = np.bincount(other.class_, new, classes).astype(np.int64)
     exposed = (rows == 1) & (other.release.rows > 1)
@@ -104,17 +106,17 @@ def _find_remaining_rows(known: GrowingTable, fewest: Ints) -> RemainingRows:
 def _build_finding(
     view: View, known: GrowingTable, left: RemainingRows, exposed: int, details: dict[str, Any]
 ) -> Finding:
-    one, other = view.releases
-    new = np.where(left.exposed[known.other.class_], known.other.count - known.least[0], 0)
-    worst = find_worst_group(left, other.rows)
-    witness = describe_worst_group(left, other.rows, worst, [(other, worst)])
+    first, second = view.releases
+    new = np.where(left.exposed[known.later.class_], known.later.count - known.least[0], 0)
+    worst = find_worst_group(left, second.rows)
+    witness = describe_worst_group(left, second.rows, worst, [(second, worst)])
     return Finding(
         attack="backward",
         people=known.new,
         exposed=exposed,
         sure=1.0 if exposed else 1 / details["k_after"],
         guessing=compute_row_baseline(view),
-        sentence=f"By {one.name}, rows of {other.name} can be ruled out as those of newcomers: "
+        sentence=f"By {first.name}, rows of {second.name} can be ruled out as those of newcomers: "
         f"{exposed:,} of the {known.new:,} who came later are left with one row or one value in "
         f"their class, and up to {details['could_be_exposed']:,} could be; somebody is left among "
         f"{details['k_after']:,}, where classes have {details['k_before']:,} rows or more."
@@ -124,7 +126,7 @@ def _build_finding(
         f"{witness['cracked']:,} of them are of people of release 1, who can be nowhere else, so "
         f"that {witness['left']:,} can be theirs.",
         assumptions=(*ASSUMPTIONS, *describe_limits(details["limits"], "that nothing is cracked")),
-        worst=list_rows_of_twins(known.other, new) if exposed else (),
+        worst=list_rows_of_twins(known.later, new) if exposed else (),
         table="release 2",
         witness=witness,
         details=details,

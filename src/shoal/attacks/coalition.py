@@ -8,7 +8,10 @@ everybody's. A row of others is exposed when its value is at least ``sure`` like
 left of its class: a row that is left alone always is.
 
 ``coalition`` names the providers. Without it the worst coalition of ``members`` providers is
-looked for: to whom most rows are exposed, then most left alone, then who is surest of anybody.
+looked for: to whom most rows are exposed, then most left alone, then who is surest of anybody. All
+coalitions are tried where they are few enough; else one provider is added after the other, and
+members are swapped while that exposes more. That does not give the worst for sure, and the finding
+says how many were tried.
 
 Goryczka, Xiong, Fung: m-Privacy for collaborative data publishing, CollaborateCom 2011 (attacks by
 data providers using the anonymised data and their own data); IEEE TKDE 26(10), 2014.
@@ -16,13 +19,6 @@ data providers using the anonymised data and their own data); IEEE TKDE 26(10), 
 It does not see which rows a provider takes for its own where several classes could hold them: it
 is given the truth, so that what it finds is the most that they can learn. Nor what they know
 besides their rows, nor what they saw while the release was made.
-
-Which providers to suppose working together: the named ones, or the worst of a number.
-
-What is worst: to whom most rows of others are exposed, then most left alone, then who is surest
-of anybody. All coalitions are tried where they are few enough; else one provider is added after
-the other, and members are swapped while that tells more. That does not give the worst for sure,
-and what is found says how many were tried (``Chosen``).
 """
 
 from __future__ import annotations
@@ -55,7 +51,7 @@ from shoal.core.theory.adversary_view import (
 )
 from shoal.core.theory.collusion import find_strongest
 
-# Which providers to suppose working together: the named ones, or the worst of a number.
+# Which providers work together.
 
 
 MAX_TRIED = 20_000
@@ -118,15 +114,15 @@ def _find_worst_coalition(shares: Contributions, members: int, least: Fraction) 
     ``least`` asks, decide nothing.
     """
     there, sizes = shares.contributors.tolist(), shares.providers.total
-    largest = frozenset(sorted(there, key=lambda one: -sizes[one])[:members])
+    largest = frozenset(sorted(there, key=lambda provider: -sizes[provider])[:members])
     floor = min(float(least), _build_score(shares, least)(largest)[2])
     some = shares.take(np.flatnonzero(_bound_confidence(shares, members) >= floor))
     most = min(MAX_TRIED, MAX_WORK // max(1, len(some.values.count)))
     score, possible = _build_score(some, least), math.comb(len(there), members)
     if possible <= most:
         return _Coalition(max(combinations(there, members), key=score), possible, possible)
-    found, tried = _climb(score, there, largest, most)
-    return _Coalition(tuple(sorted(found)), tried, possible)
+    members_found, tried = _climb(score, there, largest, most)
+    return _Coalition(tuple(sorted(members_found)), tried, possible)
 
 
 def _build_score(shares: Contributions, least: Fraction) -> Scoring:
@@ -141,8 +137,8 @@ def _build_score(shares: Contributions, least: Fraction) -> Scoring:
 
     def score(members: Iterable[int]) -> Score:
         count = values.count.copy()
-        for one in members:
-            part = slice(start[one], start[one + 1])
+        for provider in members:
+            part = slice(start[provider], start[provider + 1])
             count[pair[part]] -= rows[part]  # a provider has a pair once
         left = values.sum(count)
         belief = count / np.maximum(left, 1)[values.class_]
@@ -171,24 +167,24 @@ def _climb(
 
     The coalition with the most rows, ``largest``, is tried too; no swaps after ``most`` trials.
     """
-    seen: dict[frozenset[int], Score] = {}
+    scores: dict[frozenset[int], Score] = {}
 
     def best(some: Sequence[frozenset[int]]) -> frozenset[int]:
-        seen.update((one, score(one)) for one in some if one not in seen)
-        return max(some, key=seen.__getitem__)
+        scores.update((members, score(members)) for members in some if members not in scores)
+        return max(some, key=scores.__getitem__)
 
     here: frozenset[int] = frozenset()
     for _ in largest:
-        here = best([here | {one} for one in there if one not in here])
+        here = best([here | {provider} for provider in there if provider not in here])
     here, before = best([here, largest]), here - here
-    while here != before and len(seen) < most:
-        others = [one for one in there if one not in here]
-        swaps = [here - {out} | {one} for out in sorted(here) for one in others]
+    while here != before and len(scores) < most:
+        others = [provider for provider in there if provider not in here]
+        swaps = [here - {out} | {provider} for out in sorted(here) for provider in others]
         before, here = here, best([here, *swaps])  # among equals the one at hand
-    return here, sum(len(one) == len(largest) for one in seen)
+    return here, sum(len(members) == len(largest) for members in scores)
 
 
-# Coalition: providers who know their own rows take them away, and look at what is left.
+# The attack.
 
 
 NEEDS = Needs(releases=1, most=1, provider=True)
@@ -270,7 +266,7 @@ class _CoalitionAttack:
         return Histogram.of(axis, class_, value, count, len(shares), shares.total)
 
     @cached_property
-    def told(self) -> Mask:
+    def is_exposed(self) -> Mask:
         """Of each pair (class, value) left, whether the value is told."""
         return _is_exposing(self.left, self.least)
 
@@ -286,7 +282,7 @@ class _CoalitionAttack:
         values, providers = np.asarray(release.values), np.asarray(release.providers)
         rows = np.flatnonzero(~np.isin(providers, self.chosen.members))
         pair = find_pairs(left, release.class_[rows], values[rows])
-        hit = self.told if self.told.any() else self.belief == self.belief.max()
+        hit = self.is_exposed if self.is_exposed.any() else self.belief == self.belief.max()
         rows, pair = rows[hit[pair]], pair[hit[pair]]
         class_ = left.class_[pair]
         _, first, number = np.unique(class_, return_index=True, return_inverse=True)
@@ -298,13 +294,13 @@ class _CoalitionAttack:
         return int(self.release.class_[self.worst[0]])
 
     @property
-    def who(self) -> str:
+    def named_members(self) -> str:
         """The coalition's providers in brackets, where they may be named."""
         return f" ({', '.join(self.names(self.chosen.members))})" if self.view.show else ""
 
     def names(self, providers: Iterable[int]) -> list[str]:
         """What some of the providers are called."""
-        return [format_value(self.shares.provider.leaves[one]) for one in providers]
+        return [format_value(self.shares.provider.leaves[provider]) for provider in providers]
 
 
 def _is_exposing(values: Histogram, least: Fraction) -> Mask:
@@ -336,7 +332,7 @@ def _describe(case: _CoalitionAttack, details: Mapping[str, Any]) -> str:
     before, after = details["before"], details["after"]
     return (
         f"The {'named' if case.chosen.named else 'worst'} coalition of {details['members']:,} of "
-        f"{details['providers']:,} providers{case.who} can be at least "
+        f"{details['providers']:,} providers{case.named_members} can be at least "
         f"{format_chance(float(case.least))} sure of the {case.left.axis.name} of "
         f"{after['exposed']:,} of {case.left.rows.sum():,} rows of others (an outsider of "
         f"{before['exposed']:,}); "
@@ -354,7 +350,8 @@ def _describe_example(case: _CoalitionAttack) -> str:
         rest = "One row is left, that of the one other person of these cells, and with it the"
     return (
         f"Row {case.worst[0] + 1:,} of the release is in a class of {rows:,}, of which "
-        f"{rows - left:,} are the coalition's own{case.who}. {rest} {case.left.axis.name}{value}."
+        f"{rows - left:,} are the coalition's own{case.named_members}. {rest} "
+        f"{case.left.axis.name}{value}."
     )
 
 
@@ -386,32 +383,34 @@ def _build_details(case: _CoalitionAttack) -> dict[str, Any]:
         "coalitions_tried": chosen.tried,
         "own_rows": int(case.shares.rows.sum() - left.rows.sum()),
         "before": _count_learnt(left, outside, before),
-        "after": _count_learnt(left, case.told, left),
+        "after": _count_learnt(left, case.is_exposed, left),
         "victims": _list_victims(case),
     }
 
 
-def _count_learnt(left: Histogram, told: Mask, seen: Histogram) -> dict[str, int]:
+def _count_learnt(left: Histogram, exposed: Mask, values: Histogram) -> dict[str, int]:
     """Of the rows of others what whoever sees these rows learns."""
     return {
-        "exposed": int(left.count[told].sum()),
-        "isolated": int(left.rows[seen.rows == 1].sum()),
-        "certain": int(left.rows[seen.distinct == 1].sum()),
+        "exposed": int(left.count[exposed].sum()),
+        "isolated": int(left.rows[values.rows == 1].sum()),
+        "certain": int(left.rows[values.distinct == 1].sum()),
     }
 
 
 def _list_victims(case: _CoalitionAttack) -> list[dict[str, Any]]:
     """The other providers by how many of their rows are exposed; named where they may be."""
     shares, left, some = case.shares, case.left, case.others
-    told = case.told[find_pairs(left, shares.class_[some], shares.value[some])]
-    alone = left.rows[shares.class_[some]] == 1
+    exposed = case.is_exposed[find_pairs(left, shares.class_[some], shares.value[some])]
+    isolated = left.rows[shares.class_[some]] == 1
     numbers = {
         name: np.bincount(shares.who[some], shares.count[some] * of, shares.provider.size)
-        for name, of in {"exposed": told, "isolated": alone, "rows": 1}.items()
+        for name, of in {"exposed": exposed, "isolated": isolated, "rows": 1}.items()
     }
-    hit = [one for one in shares.contributors.tolist() if one not in case.chosen.members]
-    hit.sort(key=lambda one: [-found[one] for found in numbers.values()])
-    victims = [{name: int(found[one]) for name, found in numbers.items()} for one in hit]
+    hit = [
+        provider for provider in shares.contributors.tolist() if provider not in case.chosen.members
+    ]
+    hit.sort(key=lambda provider: [-count[provider] for count in numbers.values()])
+    victims = [{name: int(count[provider]) for name, count in numbers.items()} for provider in hit]
     if case.view.show:
         return [{"provider": n} | of for n, of in zip(case.names(hit), victims, strict=True)]
     return victims

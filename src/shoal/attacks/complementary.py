@@ -37,9 +37,9 @@ DEFENCE = (
 
 def complementary(view: View, *, rng: np.random.Generator | None = None) -> Finding:
     """Pair the rows of two releases of one table, and count who is alone afterwards."""
-    one, other = require_two_releases(view)
+    first, second = require_two_releases(view)
     links = link_rows(view)
-    lost = [len(release.class_) - links.paired for release in (one, other)]
+    lost = [len(release.class_) - links.paired for release in (first, second)]
     if any(lost):
         raise InputError(
             f"The releases cannot be of one table: {lost[0]:,} rows of the first and {lost[1]:,} "

@@ -111,8 +111,8 @@ def intersection(
     prior, posterior = evidence.narrowed()
     outside = np.zeros(len(people), np.bool_) if people.present is None else ~people.present
     posterior[outside] = 0
-    found, means = np.flatnonzero(posterior), _looks_like_means(view, location, prior == 0)
-    if not len(found):
+    people_found, means = np.flatnonzero(posterior), _looks_like_means(view, location, prior == 0)
+    if not len(people_found):
         _refuse_nothing_known(evidence.nothing)
         check = "check that the releases and the targets share people, columns and values"
         raise NobodyFoundError(
@@ -124,20 +124,22 @@ def intersection(
         **count_missing_values(view),
         "location": resolve_location(view.releases, location)[0],
         "means": means,
-        "weighted": calibrate(evidence, found, people.keys, rng)
+        "weighted": calibrate(evidence, people_found, people.keys, rng)
         if weigh
         else {"calibrated": False, "reason": "only how many values are left was asked"},
         **_compare_other_location(view, evidence, location, outside),
     }
     if people.values is not None:
         details |= _count_right(evidence, np.flatnonzero(posterior == 1))
-    worst = _order_worst_first(people.rows[found], prior.min(axis=0)[found], posterior[found])
-    example, witness = _build_example(view, people, evidence, int(found[worst[0]]))
+    worst = _order_worst_first(
+        people.rows[people_found], prior.min(axis=0)[people_found], posterior[people_found]
+    )
+    example, witness = _build_example(view, people, evidence, int(people_found[worst[0]]))
     return _build_finding(
         view,
         evidence,
         details,
-        worst=tuple(people.rows[found[worst]].tolist()),
+        worst=tuple(people.rows[people_found[worst]].tolist()),
         example=example,
         witness=witness,
     )
@@ -151,8 +153,8 @@ def _intersect_by_people(view: View, location: str) -> Finding:
     if people.present is not None:
         outside = ~left.any_row(people.present)
     prior, posterior = left.prior, np.where(outside, 0, left.posterior)
-    found = np.flatnonzero(posterior)
-    if not len(found):
+    people_found = np.flatnonzero(posterior)
+    if not len(people_found):
         _refuse_nothing_known(left.nothing)
         raise NobodyFoundError(
             "No person can be found in all of the releases.",
@@ -168,19 +170,21 @@ def _intersect_by_people(view: View, location: str) -> Finding:
         "weighted": {"calibrated": False, "reason": "people have several rows"},
     }
     rows = people.rows[left.first]
-    worst = _order_worst_first(rows[found], prior.min(axis=0)[found], posterior[found])
-    who = int(found[worst[0]])
+    worst = _order_worst_first(
+        rows[people_found], prior.min(axis=0)[people_found], posterior[people_found]
+    )
+    person = int(people_found[worst[0]])
     example = (
-        f"Row {rows[who]:,} of the targets: {_describe_values_left(int(posterior[who]))}, "
-        f"{', '.join(f'{n:,}' for n in prior[:, who])} by each release alone."
+        f"Row {rows[person]:,} of the targets: {_describe_values_left(int(posterior[person]))}, "
+        f"{', '.join(f'{n:,}' for n in prior[:, person])} by each release alone."
     )
     finding = _build_finding(
         view,
         evidence,
         details,
-        worst=tuple(rows[found[worst]].tolist()),
+        worst=tuple(rows[people_found[worst]].tolist()),
         example=example,
-        witness={"row": int(rows[who]), "left": int(posterior[who])},
+        witness={"row": int(rows[person]), "left": int(posterior[person])},
     )
     return replace(finding, assumptions=(*finding.assumptions, left.assumption))
 
@@ -208,7 +212,7 @@ def find_fewest_candidates(
         if release.holds is not None:
             own[release.holds < 0] = 0
     *earlier, last = sets
-    number = [np.bitwise_count(one).sum(axis=1).astype(np.int64) for one in sets]
+    number = [np.bitwise_count(possible).sum(axis=1).astype(np.int64) for possible in sets]
     if everywhere:
         small = np.any([(n > 0) & (n < l) for n in number], axis=0)
         left = last.copy()
@@ -217,8 +221,8 @@ def find_fewest_candidates(
         at_odds = ~left.any(axis=1) & ~plain.unsure(len(earlier))  # a value is missing somewhere
         left[at_odds] = last[at_odds]
         for j, (own, n) in enumerate(zip(earlier, number, strict=False)):
-            told = at_odds & (n > 0) & ~plain.unsure(j)
-            left[told] &= own[told]
+            narrowed = at_odds & (n > 0) & ~plain.unsure(j)
+            left[narrowed] &= own[narrowed]
         fewest = np.bitwise_count(left).sum(axis=1).astype(np.int64)
         return np.where((fewest < l) & ~small, fewest, 0), number[-1] > 0
     values = np.flatnonzero(evidence.histograms[-1].total)
@@ -295,26 +299,26 @@ def _summarise_candidates(
 ) -> dict[str, Any]:
     """Effective anonymity before and after over the people found, and who was not found; and of how
     many there ``nothing`` is known."""
-    found = posterior > 0
+    is_found = posterior > 0
     missing = prior == 0
-    unknown = np.zeros(len(found), np.bool_) if nothing is None else nothing & ~outside
-    lost = ~found & ~unknown
+    unknown = np.zeros(len(is_found), np.bool_) if nothing is None else nothing & ~outside
+    lost = ~is_found & ~unknown
     absent = {
-        "asked": len(found),
+        "asked": len(is_found),
         "absent": int(lost.sum()),
         "absent_by_release": missing.sum(axis=1).tolist(),
         "known_absent": int(outside.sum()),
         "no_value_left": int((lost & ~missing.any(axis=0) & ~outside).sum()),
         **({} if nothing is None else {"nothing_known": int(unknown.sum())}),
     }
-    prior, after = prior[:, found], posterior[found]
+    prior, after = prior[:, is_found], posterior[is_found]
     before = prior.min(axis=0)
     people, vulnerable = len(after), int((before > after).sum())
     within = [int((after <= n).sum()) for n in PVP_CANDIDATES]
     return {
         "candidates_before": _count_by_number(before),
         "candidates_after": _count_by_number(after),
-        "prior": [float(one.mean()) for one in prior],
+        "prior": [float(candidates.mean()) for candidates in prior],
         "posterior": float(after.mean()),
         "mean_drop": float((before - after).mean()),
         "vulnerable": vulnerable,
@@ -334,19 +338,23 @@ def _compare_other_location(
     the companions tell who is where; honest beside assumed. Centroids have neither.
     """
     other = {"honest": "assumed", "assumed": "honest"}.get(location)
-    if other is None or any(one.holds is None or one.centroids for one in view.releases):
+    if other is None or any(
+        release.holds is None or release.centroids for release in view.releases
+    ):
         return {}
     if location == "honest" and not _has_overlaps(evidence):
         return {}
-    beside = _collect_known_evidence(view, other)[1]
-    prior, posterior = beside.narrowed()
+    alternative = _collect_known_evidence(view, other)[1]
+    prior, posterior = alternative.narrowed()
     posterior[outside] = 0
-    if not posterior.any() or (other == "honest" and not _has_overlaps(beside)):
+    if not posterior.any() or (other == "honest" and not _has_overlaps(alternative)):
         return {}
-    numbers = _summarise_candidates(prior, posterior, outside, beside.nothing)
-    told = {key: numbers[key] for key in ("prior", "posterior", "mean_drop", "vulnerable", "pvp")}
+    numbers = _summarise_candidates(prior, posterior, outside, alternative.nothing)
+    summary = {
+        key: numbers[key] for key in ("prior", "posterior", "mean_drop", "vulnerable", "pvp")
+    }
     after = posterior[posterior > 0]
-    return {other: {"people": len(after), "exposed": int((after == 1).sum()), **told}}
+    return {other: {"people": len(after), "exposed": int((after == 1).sum()), **summary}}
 
 
 def _has_overlaps(honest: ValueEvidence) -> bool:
@@ -393,8 +401,8 @@ def _describe_other_location(details: dict[str, Any]) -> str:
     """How many are exposed by the other location, to end a sentence with."""
     for other, words in OTHER_LOCATION.items():
         if other in details:
-            found = details[other]
-            return f"; {found['exposed']:,} of {found['people']:,} {words}"
+            summary = details[other]
+            return f"; {summary['exposed']:,} of {summary['people']:,} {words}"
     return ""
 
 
@@ -402,15 +410,15 @@ def _describe_absent(details: dict[str, Any]) -> str:
     """The people of whom nothing was said, to end a sentence with."""
     absent, left_none = details["absent"], details["no_value_left"]
     unknown = details.get("nothing_known", 0)
-    said = f"; of {unknown:,} nothing is known, for values are missing" if unknown else ""
+    text = f"; of {unknown:,} nothing is known, for values are missing" if unknown else ""
     if not absent:
-        return said
-    said += (
+        return text
+    text += (
         f"; {absent:,} of the {details['asked']:,} people asked for were not found in all of them"
     )
     if left_none:
-        said += f", {left_none:,} because no value is in all"
-    return f"{said} ({MEANS})" if details["means"] else said
+        text += f", {left_none:,} because no value is in all"
+    return f"{text} ({MEANS})" if details["means"] else text
 
 
 def _order_worst_first(
@@ -425,23 +433,23 @@ def _order_worst_first(
 
 
 def _build_example(
-    view: View, people: Targets, evidence: ValueEvidence, who: int
+    view: View, people: Targets, evidence: ValueEvidence, person: int
 ) -> tuple[str, dict[str, Any]]:
     """One person step by step: as a sentence, and as classes, rows and counts."""
-    steps = [_build_step(view, evidence, j, who) for j in range(len(view.releases))]
+    steps = [_build_step(view, evidence, j, person) for j in range(len(view.releases))]
     values = set.intersection(*(set(codes) for _, codes in steps))
     parts = [
-        f"release {j + 1} leaves {one['values']:,}{' values possible' if j == 0 else ''} "
-        f"({one['rows']:,} rows)"
-        for j, (one, _) in enumerate(steps)
+        f"release {j + 1} leaves {step['values']:,}{' values possible' if j == 0 else ''} "
+        f"({step['rows']:,} rows)"
+        for j, (step, _) in enumerate(steps)
     ]
-    row, number = int(people.rows[who]), len(values)
+    row, number = int(people.rows[person]), len(values)
     joined = "both" if len(steps) == 2 else f"all {len(steps)}"
     example = (
         f"Row {row:,} of the targets: {', '.join(parts)}; "
         f"{number:,} {'is' if number == 1 else 'are'} in {joined}"
     )
-    witness = {"row": row, "releases": [one for one, _ in steps], "left": number}
+    witness = {"row": row, "releases": [step for step, _ in steps], "left": number}
     if view.show:
         named = _name_values(view, sorted(values))
         witness["left_named"] = named
@@ -450,12 +458,12 @@ def _build_example(
 
 
 def _build_step(
-    view: View, evidence: ValueEvidence, j: int, who: int
+    view: View, evidence: ValueEvidence, j: int, person: int
 ) -> tuple[dict[str, Any], list[int]]:
     """What one release says of one person, and the values it leaves."""
-    release, near = view.releases[j], evidence.classes_seen(j, who)
-    said = evidence.histograms[j].take(evidence.classes(j, who))
-    values = np.unique(said.value).tolist()
+    release, near = view.releases[j], evidence.classes_fitting(j, person)
+    histogram = evidence.histograms[j].take(evidence.classes(j, person))
+    values = np.unique(histogram.value).tolist()
     step: dict[str, Any] = {
         "release": release.name,
         "classes": near[:MAX_NAMED].tolist(),

@@ -11,7 +11,7 @@ fits at least k people; null-map, it fits nobody; wrong-map, it fits people but 
 
 Two adversaries: who knows that the person is in the release (prosecutor) is right about the row
 with a chance of 1 / candidates, and more often where cells overlap and the classes that fit are
-weighed (`shoal.attacks.linking`); who does not (journalist) is right, about a person taken from
+weighed (below); who does not (journalist) is right, about a person taken from
 those that a class covers, with rows / covered, at most 1. Blind guessing is 1 / people of the
 register for a row, and the most common value's share for a value.
 
@@ -24,7 +24,7 @@ It does not see people whom the register leaves out: a match that is alone here 
 outside, and a person who is in the register but not in the release may fit a row all the same (a
 control group measures that).
 
-Which row is a person's, where several fit: how often two adversaries are right, and a third.
+The row that is picked for a person, where several fit:
 
 even      every row of every class that fits the person is as likely as another
 weighed   a class is as likely as it has rows for the people of the register whom it fits, so that
@@ -76,7 +76,7 @@ from shoal.core.theory.adversary_view import (
 )
 from shoal.core.theory.location import Narrowest
 
-# Which row is a person's, where several fit: how often two adversaries are right, and a third.
+# The row that is picked.
 
 
 EVEN, WEIGHED, ASSUMED = "even", "weighed", "assumed"
@@ -101,7 +101,7 @@ class _Picking:
 
     as_many: NDArray[np.float64]
     """Per person the rows among which it picks, each counted as it is likely; 0: none fits."""
-    told: dict[str, Any]
+    summary: dict[str, Any]
     """How sure it is at most (``highest``), and the share of people it is right about (``mean``);
     where some people fit several classes also which adversary it is, and what all of them do."""
     adversary: str = EVEN
@@ -110,16 +110,19 @@ class _Picking:
     @property
     def sentence(self) -> str:
         """How often it is right, to end a sentence with; nothing where there is but one."""
-        if self.adversary not in self.told:
+        if self.adversary not in self.summary:
             return ""
         other = EVEN if self.adversary == WEIGHED else WEIGHED
-        best, less = (_format_percent(self.told[one]["mean"]) for one in (self.adversary, other))
+        best, less = (
+            _format_percent(self.summary[adversary]["mean"])
+            for adversary in (self.adversary, other)
+        )
         first, second = ADVERSARY_WORDS[self.adversary], ADVERSARY_WORDS[other]
-        if not self.told["counted"]:
+        if not self.summary["counted"]:
             return f"; {first} should be right for {best}, {second} for {less}"
-        known = _format_percent(self.told[ASSUMED]["mean"])
+        known = _format_percent(self.summary[ASSUMED]["mean"])
         return (
-            f"; {first} is right for {best} of the {self.told['of']:,} who truly are, {second} "
+            f"; {first} is right for {best} of the {self.summary['of']:,} who truly are, {second} "
             f"for {less}, and a row of their own class, were it known, for {known}"
         )
 
@@ -139,22 +142,22 @@ def _pick_rows(
     fit, where that is known. ``even`` is how many fit each person, rows or people; somebody does.
     """
     start, classes = located
-    found = even > 0
+    is_found = even > 0
     if (np.diff(start) <= 1).all():
-        return _Picking(even, _summarise_picks(even[found], 1 / even[found]))
+        return _Picking(even, _summarise_picks(even[is_found], 1 / even[is_found]))
     near = Narrowest.of(start, classes, release.people, covered)
     as_many = {EVEN: even, WEIGHED: near.as_many[key]}
     holds = np.full(len(key), -1) if release.holds is None else release.holds
-    there = found & (holds >= 0)
+    there = is_found & (holds >= 0)
     if right is None or not there.any():
-        chance = {name: 1 / many[found] for name, many in as_many.items()}
-        return _choose_adversary(as_many, found, chance, {"counted": False})
+        chance = {name: 1 / many[is_found] for name, many in as_many.items()}
+        return _choose_adversary(as_many, is_found, chance, {"counted": False})
     own = holds[there]
     hit = {EVEN: 1 / even[there], WEIGHED: near.right(key[there], own)}
-    chance = {name: np.where(right[there], one, 0.0) for name, one in hit.items()}
+    chance = {name: np.where(right[there], share, 0.0) for name, share in hit.items()}
     known = _summarise_picks(release.people[own], 1 / release.people[own])
     return _choose_adversary(
-        as_many, found, chance, {"counted": True, "of": int(there.sum()), ASSUMED: known}
+        as_many, is_found, chance, {"counted": True, "of": int(there.sum()), ASSUMED: known}
     )
 
 
@@ -169,16 +172,16 @@ def _format_percent(share: float) -> str:
 
 def _choose_adversary(
     as_many: dict[str, NDArray[np.float64]],
-    found: NDArray[np.bool_],
+    is_found: NDArray[np.bool_],
     chance: dict[str, NDArray[np.float64]],
     known: dict[str, Any],
 ) -> _Picking:
     """The more successful adversary, beside both, and what is known otherwise."""
-    each = {name: _summarise_picks(many[found], chance[name]) for name, many in as_many.items()}
+    each = {name: _summarise_picks(many[is_found], chance[name]) for name, many in as_many.items()}
     best = max((EVEN, WEIGHED), key=lambda name: each[name]["mean"])
-    told = {**each[best], "adversary": best, **each, **known}
+    summary = {**each[best], "adversary": best, **each, **known}
     counted = SUCCESS_COUNTED if known["counted"] else SUCCESS_EXPECTED
-    return _Picking(as_many[best], told, best, (PICKING_ASSUMPTIONS[best], counted))
+    return _Picking(as_many[best], summary, best, (PICKING_ASSUMPTIONS[best], counted))
 
 
 def _summarise_picks(as_many: NDArray[Any], chance: NDArray[np.float64]) -> dict[str, float]:
@@ -189,7 +192,7 @@ def _summarise_picks(as_many: NDArray[Any], chance: NDArray[np.float64]) -> dict
     return {"highest": float(1 / as_many.min()), "mean": fsum(chance.tolist()) / len(chance)}
 
 
-# Linking: a release without names, and a register with them, joined on what both hold.
+# The attack.
 
 
 NEEDS = Needs(releases=1, most=1, people=True, sensitive=False, by_people=True)
@@ -219,15 +222,15 @@ def linking(
     A ``location`` "assumed" is taken for "honest": who knows the class asks no register. What
     such an adversary gains is told beside, where it is known which class holds whom.
     """
-    asked, location = location, "honest" if check_location(location) == "assumed" else location
+    requested, location = location, "honest" if check_location(location) == "assumed" else location
     if not view.releases or view.people is None:
         raise InputError("Linking needs a release and a register.", "give a table of people.")
     location, assumed = resolve_location(view.releases, location)
-    if asked != location:
+    if requested != location:
         assumed = (*assumed, REGISTER)
     match = _Match.of(view, view.releases[0], view.people, location)
-    found = match.candidates > 0
-    if not found.any():
+    is_found = match.candidates > 0
+    if not is_found.any():
         check = "check that the register and the release share columns and values"
         raise NobodyFoundError(
             "Nobody of the register fits a row of the release.",
@@ -237,10 +240,10 @@ def linking(
     order = match.worst_first()
     return Finding(
         attack="linking",
-        people=int(found.sum()),
+        people=int(is_found.sum()),
         exposed=exposed,
-        sure=1.0 if exposed else match.picking.told["highest"],
-        guessing=match.guessing(),
+        sure=1.0 if exposed else match.picking.summary["highest"],
+        guessing=match.compute_baseline(),
         sentence=_describe(match, exposed),
         defence=DEFENCE,
         example=_describe_example(match, int(order[0])),
@@ -282,9 +285,9 @@ class _Match:
         candidates, agreed = count_people_fitting(release, view.sensitive, (start, classes))
         covered = count_people_covered((start, classes), key, people, len(release.cells))
         certain = candidates == 1
-        alone = np.zeros(len(classes) + 1, np.int64)
-        alone[1:] = np.cumsum(covered[classes] == 1)
-        certain &= alone[start[1:]] > alone[start[:-1]]
+        covered_once = np.zeros(len(classes) + 1, np.int64)
+        covered_once[1:] = np.cumsum(covered[classes] == 1)
+        certain &= covered_once[start[1:]] > covered_once[start[:-1]]
         absent = candidates[key] == 0
         means = location == "honest" and looks_like_means(release, view.axes, people.keys, absent)
         some = BestRows.of(people, candidates[key], certain[key], agreed[key])
@@ -334,7 +337,7 @@ class _Match:
         """Whether there is a sensitive value to learn."""
         return self.view.sensitive is not None and self.release.values is not None
 
-    def guessing(self) -> float:
+    def compute_baseline(self) -> float:
         """Blind guessing, of the easiest among what the attack learned: a row, a value."""
         row = 1 / len(self.people)
         if not self.settled.any():
@@ -352,19 +355,19 @@ class _Match:
 
 
 def _build_details(match: _Match) -> dict[str, Any]:
-    rows, covered, found = match.release.people, match.covered, match.candidates > 0
-    number, people = np.unique(match.candidates[found], return_counts=True)
+    rows, covered, is_found = match.release.people, match.covered, match.candidates > 0
+    number, people = np.unique(match.candidates[is_found], return_counts=True)
     unknown = {} if match.learns else {"settled": "no sensitive column is published"}
     details: dict[str, Any] = {
         "register": len(match.people),
         "asked": len(match.people),
-        "absent": int((~found).sum()),
+        "absent": int((~is_found).sum()),
         "candidates": dict(zip(number.tolist(), people.tolist(), strict=True)),
         "unique_matches": int((match.candidates == 1).sum()),
         "certain": int(match.certain.sum()),
         "k_map": int(covered.min()),
         "null_map": _count_marked(rows, covered == 0),
-        "prosecutor": match.picking.told,
+        "prosecutor": match.picking.summary,
         "journalist": {
             "highest": float(np.minimum(1, rows[covered > 0] / covered[covered > 0]).max())
         },
@@ -393,8 +396,8 @@ def _score_by_truth(match: _Match, holds: NDArray[Any], right: NDArray[np.bool_]
     if match.view.sensitive is None or not match.learns:
         return scored
     values = match.release.histogram(match.view.sensitive)
-    one = values.largest(values.count) == values.rows
-    return scored | {"settled_assumed": int(one[holds[holds >= 0]].sum())}
+    is_uniform = values.largest(values.count) == values.rows
+    return scored | {"settled_assumed": int(is_uniform[holds[holds >= 0]].sum())}
 
 
 def _count_right_values(match: _Match, truth: NDArray[Any]) -> dict[str, int]:
@@ -409,26 +412,29 @@ def _count_marked(rows: NDArray[Any], marked: NDArray[np.bool_]) -> dict[str, in
 
 
 def _describe(match: _Match, exposed: int) -> str:
-    found = int((match.candidates > 0).sum())
+    people_found = int((match.candidates > 0).sum())
     if not exposed:
         return (
-            f"None of the {found:,} people who could be in the release is matched to a row; the "
+            f"None of the {people_found:,} people who could be in the release is matched to a "
+            "row; the "
             f"easiest to find fits {match.candidates[match.candidates > 0].min():,} "
             f"{match.release.unit}{_describe_ending(match)}."
         )
     whose = "row each" if match.release.person is None else "person's rows each, some of them"
-    said = (
-        f"{match.certain.sum():,} of {found:,} people who could be in the release fit one {whose} "
+    text = (
+        f"{match.certain.sum():,} of {people_found:,} people who could be in the release fit "
+        f"one {whose} "
         "that nobody else fits"
     )
     if match.view.sensitive is None or not match.learns:
-        return f"{said}: these rows have names{_describe_ending(match)}."
+        return f"{text}: these rows have names{_describe_ending(match)}."
     settled, name = match.settled.sum(), match.view.sensitive.name
     if match.certain.any():
-        agreed = f"{said}; for {settled:,}, these among them, all rows that fit agree on {name}"
+        agreed = f"{text}; for {settled:,}, these among them, all rows that fit agree on {name}"
     else:
         agreed = (
-            f"For {settled:,} of {found:,} people who could be in the release all rows that fit "
+            f"For {settled:,} of {people_found:,} people who could be in the release all rows "
+            "that fit "
             f"agree on {name}; nobody fits a row alone"
         )
     return f"{agreed}{_describe_ending(match)}."
@@ -439,8 +445,8 @@ def _describe_ending(match: _Match) -> str:
     absent, picked = int((match.candidates == 0).sum()), match.picking.sentence
     if not absent:
         return picked
-    said = f"{picked}; {absent:,} of the {len(match.people):,} people asked for fit no row"
-    return f"{said} ({MEANS})" if match.means else said
+    text = f"{picked}; {absent:,} of the {len(match.people):,} people asked for fit no row"
+    return f"{text} ({MEANS})" if match.means else text
 
 
 def _describe_example(match: _Match, i: int) -> str:
@@ -451,17 +457,17 @@ def _describe_example(match: _Match, i: int) -> str:
         if candidates == 1
         else f"{candidates:,} {unit}"
     )
-    told = [f"Row {match.people.rows[i]:,} of the register fits {rows} of the release"]
+    parts = [f"Row {match.people.rows[i]:,} of the register fits {rows} of the release"]
     many = float(match.picking.as_many[i])
     if match.picking.adversary == WEIGHED and many < candidates:
-        told.append(f"one of the narrowest class is theirs with a chance of 1 in {many:.3g}")
+        parts.append(f"one of the narrowest class is theirs with a chance of 1 in {many:.3g}")
     if match.certain[i]:
-        told.append("nobody else of the register fits that row")
+        parts.append("nobody else of the register fits that row")
     if match.settled[i] and match.view.sensitive is not None:
         value = f": {_name_value(match, i)}" if match.view.show else ""
         agree = "it gives" if candidates == 1 else "all of them agree on"
-        told.append(f"{agree} {match.view.sensitive.name}{value}")
-    return "; ".join(told) + "."
+        parts.append(f"{agree} {match.view.sensitive.name}{value}")
+    return "; ".join(parts) + "."
 
 
 def _name_value(match: _Match, i: int) -> str:

@@ -86,24 +86,24 @@ def minimality(
     handed = _Combinations.of(view, release)
     tried = [_ClassWorlds.of(view, release, handed, class_of, int(number)) for number in chosen]
     _try_worlds(tried, worlds, worlds * classes, rng)
-    examined = [one for one in tried if one.left]
+    examined = [class_ for class_ in tried if class_.left]
     held = handed.held_by(view.people)
-    wrong = [one for one in tried if one.contradicted(held)]
+    wrong = [class_ for class_ in tried if class_.contradicted(held)]
     if not examined:
         raise _nothing_measured_error(tried, wrong)
-    others = [one for one in tried if not one.left and one not in wrong]
+    others = [class_ for class_ in tried if not class_.left and class_ not in wrong]
     details = {
         "classes": len(usable),
         "skipped_classes": int((~usable).sum()),
         "examined_classes": len(examined),
-        "exact_classes": sum(one.exact for one in examined),
+        "exact_classes": sum(class_.exact for class_ in examined),
         "contradicted_classes": len(wrong),
         "unmeasured_classes": len(others),
-        "unmeasured_people": sum(len(one.members) for one in others),
-        "unmeasured_worlds": sum(one.tried for one in others),
-        "worlds": sum(one.tried for one in examined),
-        "worlds_kept": float(np.mean([one.kept / one.weight for one in examined])),
-        "classes_that_rule_out_nothing": sum(one.rules_out_nothing for one in examined),
+        "unmeasured_people": sum(len(class_.members) for class_ in others),
+        "unmeasured_worlds": sum(class_.tried for class_ in others),
+        "worlds": sum(class_.tried for class_ in examined),
+        "worlds_kept": float(np.mean([class_.kept_weight / class_.weight for class_ in examined])),
+        "classes_that_rule_out_nothing": sum(class_.rules_out_nothing for class_ in examined),
     }
     return _build_finding(view, values, _Outcome.of_classes(examined), details)
 
@@ -119,7 +119,8 @@ def _nothing_measured_error(
             "give the method and rule that made it, and exactly the people in it.",
         )
     return InputError(
-        f"None of the {sum(one.tried for one in tried):,} ways tried to hand out the values of "
+        f"None of the {sum(class_.tried for class_ in tried):,} ways tried to hand out the "
+        "values of "
         f"{len(tried):,} classes is possible, so nothing was measured. The fewer ways are "
         "possible, the more they tell.",
         "try more: worlds=2000.",
@@ -219,7 +220,7 @@ class _ClassWorlds:
     """How many of the worlds tried are possible."""
     weight: int = 0
     """The weight of the worlds tried (the ways to hand out values that each stands for) ..."""
-    kept: int = 0
+    kept_weight: int = 0
     """... and of those that are possible."""
 
     @classmethod
@@ -282,7 +283,7 @@ class _ClassWorlds:
     def try_all(self) -> int:
         """Forget what was drawn and try every world; returns how many there are."""
         self.exact, self.times[:] = True, 0
-        self.tried = self.left = self.weight = self.kept = 0
+        self.tried = self.left = self.weight = self.kept_weight = 0
         ways = prod(map(factorial, self.sizes.tolist()))
         for world in iterate_fillings(self.sizes.tolist(), tuple(self.counts.tolist())):
             same = prod(factorial(count) for row in world for count in row)
@@ -292,7 +293,7 @@ class _ClassWorlds:
     def _add(self, world: NDArray[np.int64], weight: int) -> None:
         self.tried, self.weight = self.tried + 1, self.weight + weight
         if self.possible(world):
-            self.left, self.kept = self.left + 1, self.kept + weight
+            self.left, self.kept_weight = self.left + 1, self.kept_weight + weight
             self.times += world.astype(object) * weight
 
     def contradicted(self, held: NDArray[np.int64] | None) -> bool:
@@ -317,13 +318,15 @@ class _ClassWorlds:
             best = np.full(len(sizes), counts.argmax())
             share = np.full(len(sizes), self.prior)
             return values[best], share, share, share > self.prior
-        shares = np.asarray(times / (sizes * self.kept)[:, np.newaxis], np.float64)
+        shares = np.asarray(times / (sizes * self.kept_weight)[:, np.newaxis], np.float64)
         best, share = shares.argmax(axis=1), shares.max(axis=1)
         if self.exact:  # compared in whole numbers
             more = times[np.arange(len(best)), best] * size
-            above = more > sizes * self.kept * int(counts.max())
+            above = more > sizes * self.kept_weight * int(counts.max())
             return values[best], share, share, above.astype(np.bool_)
-        lower = np.array([wilson_interval(one * self.left, self.left, doubt)[0] for one in share])
+        lower = np.array(
+            [wilson_interval(chance * self.left, self.left, doubt)[0] for chance in share]
+        )
         return values[best], share, lower, lower > self.prior
 
 
@@ -334,18 +337,22 @@ def _try_worlds(
     beginning where none is possible yet, and draw more of the others.
     """
     few = min(TRIAL_WORLDS, worlds)
-    budget -= sum(one.draw(few, rng) for one in classes)
-    telling = [(one.left > 0, one.ways(budget), one) for one in classes if one.left < one.tried]
+    budget -= sum(class_.draw(few, rng) for class_ in classes)
+    telling = [
+        (class_.left > 0, class_.ways(budget), class_)
+        for class_ in classes
+        if class_.left < class_.tried
+    ]
     telling.sort(key=lambda known: known[:2])
     open_ = []
-    for i, (_, ways, one) in enumerate(telling):
+    for i, (_, ways, class_) in enumerate(telling):
         if ways <= budget // min(2, len(telling) - i):  # half, so that something is left for others
-            budget -= one.try_all()
+            budget -= class_.try_all()
         else:
-            open_.append(one)
+            open_.append(class_)
     while open_ and (more := min(few, budget // len(open_))):
-        budget -= sum(one.draw(more, rng) for one in open_)
-        open_ = [one for one in open_ if one.tried < MAX_TIMES_WORLDS * worlds]
+        budget -= sum(class_.draw(more, rng) for class_ in open_)
+        open_ = [class_ for class_ in open_ if class_.tried < MAX_TIMES_WORLDS * worlds]
 
 
 def _build_test(
@@ -402,13 +409,13 @@ class _Outcome:
     @classmethod
     def of_classes(cls, classes: list[_ClassWorlds]) -> _Outcome:
         """Put the classes' people side by side and judge all their posteriors together."""
-        drawn = [one for one in classes if not (one.exact or one.rules_out_nothing)]
-        doubt = SIGNIFICANCE / max(sum(one.by_value[2].size for one in drawn), 1)
-        of = np.repeat(np.arange(len(classes)), [len(one.members) for one in classes])
-        judged = ([part[one.key] for part in one.likeliest(doubt)] for one in classes)
+        drawn = [class_ for class_ in classes if not (class_.exact or class_.rules_out_nothing)]
+        doubt = SIGNIFICANCE / max(sum(class_.by_value[2].size for class_ in drawn), 1)
+        of = np.repeat(np.arange(len(classes)), [len(class_.members) for class_ in classes])
+        judged = ([part[class_.key] for part in class_.likeliest(doubt)] for class_ in classes)
         parts = (np.concatenate(part) for part in zip(*judged, strict=True))
-        prior = np.array([one.prior for one in classes])[of]
-        person = np.concatenate([one.members for one in classes])
+        prior = np.array([class_.prior for class_ in classes])[of]
+        person = np.concatenate([class_.members for class_ in classes])
         return cls(classes, of, person, prior, *parts)
 
     def worst_first(self, people: Targets) -> NDArray[np.int64]:
@@ -447,53 +454,54 @@ def _build_finding(
 
 def _describe(values: Histogram, outcome: _Outcome, details: dict[str, Any]) -> str:
     hit, examined = outcome.exposed, len(outcome.classes)
-    said = (
+    text = (
         f"Knowing the method makes the {values.axis.name} of {hit.sum():,} of {len(hit):,} people "
         f"more certain than their class does (examined: {examined:,} of {details['classes']:,} "
         "classes)"
     )
     if details["classes_that_rule_out_nothing"] == examined:
-        said += ": the method leaves these classes whole whoever has which value"
+        text += ": the method leaves these classes whole whoever has which value"
     else:
-        kept = 100 * details["worlds_kept"]
-        said += f"; {kept:.3g} % of the ways to hand out the values are possible"
+        percent = 100 * details["worlds_kept"]
+        text += f"; {percent:.3g} % of the ways to hand out the values are possible"
     if details["unmeasured_classes"]:
-        said += (
+        text += (
             f"; {details['unmeasured_people']:,} people in {details['unmeasured_classes']:,} more "
             f"classes were not measured: none of {details['unmeasured_worlds']:,} ways tried is "
             "possible, and the fewer are, the more they tell"
         )
-    return f"{said}."
+    return f"{text}."
 
 
 def _describe_example(view: View, values: Histogram, outcome: _Outcome, i: int) -> str:
     assert view.people is not None
-    one = outcome.classes[outcome.of[i]]
+    class_ = outcome.classes[outcome.of[i]]
     value = f" ({view.value(int(outcome.value[i]))})" if view.show else ""
     return (
         f"Row {view.people.rows[outcome.person[i]]:,} of the targets is in a class of "
-        f"{len(one.members):,} rows; by the class alone no {values.axis.name} is more than "
-        f"{one.prior:.0%} likely. Of {'all ' if one.exact else ''}{one.tried:,} ways to hand out "
-        f"its values{'' if one.exact else ', drawn at random,'} the method would have left the "
-        f"class whole in {one.left:,}, "
+        f"{len(class_.members):,} rows; by the class alone no {values.axis.name} is more than "
+        f"{class_.prior:.0%} likely. Of {'all ' if class_.exact else ''}{class_.tried:,} ways "
+        "to hand out "
+        f"its values{'' if class_.exact else ', drawn at random,'} the method would have left the "
+        f"class whole in {class_.left:,}, "
         f"and then the person has the same one{value} with a chance of {outcome.share[i]:.0%}."
     )
 
 
 def _build_witness(view: View, outcome: _Outcome, i: int) -> dict[str, Any]:
     assert view.people is not None
-    one = outcome.classes[outcome.of[i]]
+    class_ = outcome.classes[outcome.of[i]]
     value = {"value": view.value(int(outcome.value[i]))} if view.show else {}
     return {
         "row": int(view.people.rows[outcome.person[i]]),
-        "class": one.number,
-        "rows": len(one.members),
-        "worlds": one.tried,
-        "worlds_kept": one.left,
-        "exact": one.exact,
-        "prior": one.prior,
+        "class": class_.number,
+        "rows": len(class_.members),
+        "worlds": class_.tried,
+        "worlds_kept": class_.left,
+        "exact": class_.exact,
+        "prior": class_.prior,
         "posterior": float(outcome.share[i]),
         "posterior_at_least": float(outcome.lower[i]),
         **value,
-        **show_labels(view, one.number),
+        **show_labels(view, class_.number),
     }

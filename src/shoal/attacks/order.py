@@ -87,7 +87,7 @@ class _RowByRow(NamedTuple):
     """Whether the meet says more than either cell."""
 
     @property
-    def alone(self) -> Ints:
+    def unique(self) -> Ints:
         """Rows that are alone now and were so in neither release; from the largest class first."""
         rows = np.flatnonzero((self.alike == 1) & (self.class_rows > 1))
         return rows[np.lexsort((rows, -self.class_rows[rows]))]
@@ -100,32 +100,32 @@ def order(view: View, *, rng: np.random.Generator | None = None, draws: int = 99
     1 / (1 + p) of the order, divided by the rows with the same meet; who guesses takes any row of
     a class.
     """
-    one, other = require_two_releases(view)
-    if len(one.class_) != len(other.class_):
+    first, second = require_two_releases(view)
+    if len(first.class_) != len(second.class_):
         raise InputError(
-            f"Rows in one order are equally many, but the releases have {len(one.class_):,} and "
-            f"{len(other.class_):,} rows.",
+            f"Rows in one order are equally many, but the releases have {len(first.class_):,} and "
+            f"{len(second.class_):,} rows.",
             "the complementary and temporal attacks do without the order.",
         )
     if draws < 1 / SIGNIFICANCE:
         raise UsageError(f"{draws} draws cannot tell an order from chance.", "draws=999")
     test = _test_order(view, rng or np.random.default_rng(0), draws)
-    beside = _meet_row_by_row(view)
-    sizes = [release.rows[release.class_] for release in (one, other)]
+    row_by_row = _meet_row_by_row(view)
+    sizes = [release.rows[release.class_] for release in (first, second)]
     details = {
         "order": test.order,
         "comparable": test.comparable,
         "comparable_by_chance": test.by_chance,
         "p_value": test.p,
         "draws": draws,
-        "rows_per_draw": min(len(one.class_), MAX_ROWS_PER_DRAW),
-        "unique_if_same_order": len(beside.alone),
+        "rows_per_draw": min(len(first.class_), MAX_ROWS_PER_DRAW),
+        "unique_if_same_order": len(row_by_row.unique),
         "unique_before": [int((rows == 1).sum()) for rows in sizes],
         "k_before": [int(rows.min()) for rows in sizes],
     }
     guessing = max(float((1 / rows).mean()) for rows in sizes)
-    told = _report_other_order if test.order == "other" else _report_recovered
-    return told(view, test, beside, guessing, details)
+    report = _report_other_order if test.order == "other" else _report_recovered
+    return report(view, test, row_by_row, guessing, details)
 
 
 def _test_order(view: View, rng: np.random.Generator, draws: int) -> _OrderTest:
@@ -133,27 +133,27 @@ def _test_order(view: View, rng: np.random.Generator, draws: int) -> _OrderTest:
     rows = len(view.releases[0].class_)
     compared = min(rows, MAX_ROWS_PER_DRAW)
     numbers = number_shared_values(view)
-    found = _share_comparable(view, numbers, np.arange(rows), np.arange(rows))
+    comparable = _share_comparable(view, numbers, np.arange(rows), np.arange(rows))
     chance = np.empty(draws)
     for draw in range(draws):
         mine = rng.choice(rows, compared, replace=False) if rows > compared else np.arange(rows)
         chance[draw] = _share_comparable(
             view, numbers, mine, rng.choice(rows, compared, replace=False)
         )
-    as_many = int((chance >= found).sum())
-    return _OrderTest(found, float(chance.mean()), (1 + as_many) / (1 + draws))
+    as_many = int((chance >= comparable).sum())
+    return _OrderTest(comparable, float(chance.mean()), (1 + as_many) / (1 + draws))
 
 
 def _share_comparable(view: View, numbers: tuple[Ints, Ints], mine: Ints, theirs: Ints) -> float:
     """The share of comparable rows among these rows of the first and those of the second."""
-    one, other = view.releases
-    _, met = meet(one.cells.take(one.class_[mine]), other.cells.take(other.class_[theirs]))
+    first, second = view.releases
+    _, met = meet(first.cells.take(first.class_[mine]), second.cells.take(second.class_[theirs]))
     return float((met & (numbers[0][mine] == numbers[1][theirs])).mean())
 
 
 def _meet_row_by_row(view: View) -> _RowByRow:
-    one, other = view.releases
-    mine, theirs = one.cells.take(one.class_), other.cells.take(other.class_)
+    first, second = view.releases
+    mine, theirs = first.cells.take(first.class_), second.cells.take(second.class_)
     cells, met = meet(mine, theirs)
     values = number_shared_values(view)
     comparable = met & (values[0] == values[1])
@@ -162,69 +162,73 @@ def _meet_row_by_row(view: View) -> _RowByRow:
     return _RowByRow(
         cells,
         np.where(comparable, alike, len(alike)),
-        np.minimum(one.rows[one.class_], other.rows[other.class_]),
+        np.minimum(first.rows[first.class_], second.rows[second.class_]),
         comparable & (number[0] != number[1]) & (number[0] != number[2]),
     )
 
 
 def _report_recovered(
-    view: View, test: _OrderTest, beside: _RowByRow, guessing: float, details: dict[str, Any]
+    view: View, test: _OrderTest, row_by_row: _RowByRow, guessing: float, details: dict[str, Any]
 ) -> Finding:
     """The rows side by side, where they stand in one order or may do so."""
-    alone, k = beside.alone, min(details["k_before"])
-    after = min(k, int(beside.alike.min()))
-    unique, recovered = int((beside.alike == 1).sum()), int(beside.narrower.sum())
+    unique_rows, k = row_by_row.unique, min(details["k_before"])
+    after = min(k, int(row_by_row.alike.min()))
+    unique, recovered = int((row_by_row.alike == 1).sum()), int(row_by_row.narrower.sum())
     return Finding(
         attack="order",
-        people=len(beside.alike),
-        exposed=len(alone),
+        people=len(row_by_row.alike),
+        exposed=len(unique_rows),
         sure=max(test.belief / after, 1 / k),
         guessing=guessing,
-        sentence=_describe(view, test, beside, recovered),
+        sentence=_describe(view, test, row_by_row, recovered),
         defence=DEFENCE,
         example="If the order is the same: " * (test.order != "same")
-        + _describe_example(view, beside),
+        + _describe_example(view, row_by_row),
         assumptions=ASSUMPTIONS,
-        worst=tuple((alone[:WORST_LISTED] + 1).tolist()),
+        worst=tuple((unique_rows[:WORST_LISTED] + 1).tolist()),
         table="release 1",
-        witness=_build_witness(view, beside),
+        witness=_build_witness(view, row_by_row),
         details=details | {"unique_after": unique, "k_after": after, "recovered": recovered},
     )
 
 
-def _describe(view: View, test: _OrderTest, beside: _RowByRow, recovered: int) -> str:
-    one, other = view.releases
-    rows, alone = len(beside.alike), len(beside.alone)
+def _describe(view: View, test: _OrderTest, row_by_row: _RowByRow, recovered: int) -> str:
+    first, second = view.releases
+    rows, unique = len(row_by_row.alike), len(row_by_row.unique)
     if test.order == "same":
         return (
-            f"{one.name} and {other.name} have their rows in one order (all are comparable, by "
+            f"{first.name} and {second.name} have their rows in one order (all are comparable, by "
             f"chance {test.by_chance:.0%}; p = {test.p:.3g}): side by side {recovered:,} of "
-            f"{rows:,} rows say more than either release does, and {alone:,} are alone that were "
+            f"{rows:,} rows say more than either release does, and {unique:,} are alone that were "
             "not so in either."
         )
     return (
-        f"Whether {one.name} and {other.name} have their rows in one order cannot be tested: all "
+        f"Whether {first.name} and {second.name} have their rows in one order cannot be tested: "
+        "all "
         f"are comparable, but chance explains that too ({test.by_chance:.0%} are in a random "
-        f"order; p = {test.p:.3g}). If the order is the same, {alone:,} of {rows:,} rows are alone "
+        f"order; p = {test.p:.3g}). If the order is the same, {unique:,} of {rows:,} rows are "
+        "alone "
         "that were not so in either release; if the rows of one were shuffled, nothing is learned."
     )
 
 
 def _report_other_order(
-    view: View, test: _OrderTest, beside: _RowByRow, guessing: float, details: dict[str, Any]
+    view: View, test: _OrderTest, row_by_row: _RowByRow, guessing: float, details: dict[str, Any]
 ) -> Finding:
     """That the rows do not stand in one order."""
-    one, other = view.releases
-    rows, k = len(one.class_), min(details["k_before"])
+    first, second = view.releases
+    rows, k = len(first.class_), min(details["k_before"])
     why = f"{test.comparable:.1%} of their rows are comparable, by chance {test.by_chance:.1%}"
     if test.p < SIGNIFICANCE:
         says = (
-            f"{one.name} and {other.name} agree in their order more than by chance ({why}; "
+            f"{first.name} and {second.name} agree in their order more than by chance ({why}; "
             f"p = {test.p:.3g}), but not in every row, so that no row is counted as recovered; "
-            f"{len(beside.alone):,} would be alone side by side."
+            f"{len(row_by_row.unique):,} would be alone side by side."
         )
     else:
-        says = f"The order of {one.name} and {other.name} says nothing: {why} (p = {test.p:.3g})."
+        says = (
+            f"The order of {first.name} and {second.name} says nothing: {why} (p = {test.p:.3g})."
+        )
     before = max(details["unique_before"])
     return Finding(
         attack="order",
@@ -234,33 +238,36 @@ def _report_other_order(
         guessing=guessing,
         sentence=says,
         defence=DEFENCE,
-        example=f"Row 1 of release 1 stays one of {one.rows[one.class_[0]]:,} rows of its class.",
+        example=f"Row 1 of release 1 stays one of {first.rows[first.class_[0]]:,} rows of its "
+        "class.",
         assumptions=ASSUMPTIONS,
         table="release 1",
         details=details | {"unique_after": before, "k_after": k, "recovered": 0},
     )
 
 
-def _describe_example(view: View, beside: _RowByRow) -> str:
-    row, (one, other) = _find_worst_row(beside), view.releases
+def _describe_example(view: View, row_by_row: _RowByRow) -> str:
+    row, (first, second) = _find_worst_row(row_by_row), view.releases
+    labels = show_cell_labels(view, row_by_row.cells, row)
     return (
-        f"Row {row + 1:,} stands in a class of {one.rows[one.class_[row]]:,} rows in release 1 and "
-        f"of {other.rows[other.class_[row]]:,} in release 2. What both say together is true of "
-        f"{describe_rows(int(beside.alike[row]), show_cell_labels(view, beside.cells, row))}"
+        f"Row {row + 1:,} stands in a class of {first.rows[first.class_[row]]:,} rows in "
+        "release 1 and "
+        f"of {second.rows[second.class_[row]]:,} in release 2. What both say together is true of "
+        f"{describe_rows(int(row_by_row.alike[row]), labels)}"
     )
 
 
-def _find_worst_row(beside: _RowByRow) -> int:
+def _find_worst_row(row_by_row: _RowByRow) -> int:
     """The first exposed row, or else the one that is hidden among fewest."""
-    return int(beside.alone[0]) if len(beside.alone) else int(beside.alike.argmin())
+    return int(row_by_row.unique[0]) if len(row_by_row.unique) else int(row_by_row.alike.argmin())
 
 
-def _build_witness(view: View, beside: _RowByRow) -> dict[str, Any]:
-    row = _find_worst_row(beside)
-    number, labels = np.array([row + 1]), show_cell_labels(view, beside.cells, row)
+def _build_witness(view: View, row_by_row: _RowByRow) -> dict[str, Any]:
+    row = _find_worst_row(row_by_row)
+    number, labels = np.array([row + 1]), show_cell_labels(view, row_by_row.cells, row)
     return {
         "row": row + 1,
         "releases": [describe_class(each, int(each.class_[row]), number) for each in view.releases],
-        "linked_rows": int(beside.alike[row]),
+        "linked_rows": int(row_by_row.alike[row]),
         **({"labels": labels} if labels else {}),
     }

@@ -128,11 +128,11 @@ def _build_details(values: Histogram) -> dict[str, Any]:
     names = ("under 1", "1 to 2", "2 to 5", "5 to 10", "10 and more")
     bounds = [int(known.sum()), *least, 0]
     more = np.maximum(values.count / rows - total / everybody, 0)
-    apart = values.sum(np.where(values.is_blank, 0.0, more))
+    distance = values.sum(np.where(values.is_blank, 0.0, more))
     return {
         "classes": len(values.rows),
         "rows_by_gain": {name: bounds[i] - bounds[i + 1] for i, name in enumerate(names)},
-        "farthest_class": float(apart.max()),
+        "farthest_class": float(distance.max()),
     }
 
 

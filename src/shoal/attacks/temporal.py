@@ -36,14 +36,14 @@ DEFENCE = (
 
 def temporal(view: View, *, rng: np.random.Generator | None = None) -> Finding:
     """Find the first release's rows in the second, and count who is alone afterwards."""
-    one, other = require_two_releases(view)
+    first, second = require_two_releases(view)
     links = link_rows(view)
     if not links.paired:
         raise NobodyFoundError(
             "No row of the first release can be a row of the second.",
             "check that both releases are about the same people and name columns alike.",
         )
-    gone, new = len(one.class_) - links.paired, len(other.class_) - links.paired
+    gone, new = len(first.class_) - links.paired, len(second.class_) - links.paired
     return report_links(
         "temporal", view, links, ASSUMPTIONS, DEFENCE, removed_or_changed=gone, new_or_changed=new
     )

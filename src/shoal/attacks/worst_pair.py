@@ -99,8 +99,8 @@ OPTIONS = {"l": _check_l}
 class _Pair(NamedTuple):
     """Two classes whose cells meet, and how many values they have in common."""
 
-    one: int
-    other: int
+    first: int
+    second: int
     common: int
 
 
@@ -118,12 +118,12 @@ def worst_pair(
     if shows_answers(view):
         return bound_pair_of_answers(view, least)
     *earlier, last = view.releases
-    values = [one.histogram(sensitive).without_blanks for one in view.releases]
+    values = [release.histogram(sensitive).without_blanks for release in view.releases]
     _check_comparable(view, values)
     sides = [_build_boxes(*each) for each in zip(view.releases, values, strict=True)]
     words, boxes = sides[-1][1], [side for side, _ in sides]
-    found = [search_pairs(one, boxes[-1], words, least) for one in boxes[:-1]]
-    if not any(one.met.any() for one in found):
+    pairs = [search_pairs(box, boxes[-1], words, least) for box in boxes[:-1]]
+    if not any(pair_search.met.any() for pair_search in pairs):
         raise NobodyFoundError(
             "Nobody can be in both releases: no two classes meet and have a value in common."
             if len(earlier) == 1
@@ -132,8 +132,8 @@ def worst_pair(
             "check that the releases are about the same people, and name columns and values alike.",
         )
     if len(earlier) == 1:
-        return _build_finding(view, (values[0], values[1]), found[0], least)
-    return _SeveralReleases(view, values, found, least).finding(
+        return _build_finding(view, (values[0], values[1]), pairs[0], least)
+    return _SeveralReleases(view, values, pairs, least).finding(
         boxes, words, MAX_WORK if work is None else work
     )
 
@@ -144,9 +144,9 @@ def _check_view(view: View) -> None:
         raise InputError(
             "The worst pair needs two releases.", "give two releases about the same people."
         )
-    if not all(len(one.class_) for one in view.releases):
+    if not all(len(release.class_) for release in view.releases):
         raise InputError("One of the releases has no rows.", "give releases with rows.")
-    if view.sensitive is None or any(one.values is None for one in view.releases):
+    if view.sensitive is None or any(release.values is None for release in view.releases):
         raise InputError(
             "The worst pair needs a sensitive column that all releases publish.",
             "name one with --on.",
@@ -163,14 +163,14 @@ def _check_comparable(view: View, values: Sequence[Histogram]) -> None:
     """Refuse releases without common values, which may be spelt differently, or other cells."""
     assert view.sensitive is not None
     *earlier, last = zip(view.releases, values, strict=True)
-    for one, each in earlier:
-        if not ((each.total > 0) & (last[1].total > 0)).any():
+    for release, histogram in earlier:
+        if not ((histogram.total > 0) & (last[1].total > 0)).any():
             raise InputError(
                 f"The releases have no value of {view.sensitive.name} in common.",
                 "name values alike in both; releases about other people have nothing to intersect.",
             )
         # A set compared with a range raises.
-        meet(one.cells.take(np.arange(1)), last[0].cells.take(np.arange(1)))
+        meet(release.cells.take(np.arange(1)), last[0].cells.take(np.arange(1)))
 
 
 def _build_boxes(release: ReleaseView, values: Histogram) -> tuple[BoxSide, Ints]:
@@ -193,22 +193,22 @@ def _values_as_bits(values: Histogram) -> Bits:
 
 
 def _build_finding(
-    view: View, values: tuple[Histogram, Histogram], found: PairSearch, l: int
+    view: View, values: tuple[Histogram, Histogram], pairs: PairSearch, l: int
 ) -> Finding:
     assert view.sensitive is not None
-    one, other = view.releases
-    left = np.where(found.few > 0, found.common, 0)[other.class_]
+    first, second = view.releases
+    left = np.where(pairs.few > 0, pairs.common, 0)[second.class_]
     rows = np.flatnonzero(left)
-    total, pair = values[0].total + values[1].total, _find_worst_pair(view, found)
+    total, pair = values[0].total + values[1].total, _find_worst_pair(view, pairs)
     return Finding(
         attack="worst-pair",
         people=len(left),
         exposed=len(rows),
         sure=1 / pair.common,
         guessing=float(total.max() / total.sum()),
-        sentence=f"If the worst is so, {len(rows):,} of {len(left):,} rows of {other.name} are of "
-        f"people whom {one.name} leaves fewer than {l} values of {view.sensitive.name}: of "
-        f"{found.met.sum():,} pairs of classes that somebody could be in, {found.few.sum():,} "
+        sentence=f"If the worst is so, {len(rows):,} of {len(left):,} rows of {second.name} are of "
+        f"people whom {first.name} leaves fewer than {l} values of {view.sensitive.name}: of "
+        f"{pairs.met.sum():,} pairs of classes that somebody could be in, {pairs.few.sum():,} "
         "leave so few.",
         defence=DEFENCE,
         example=_describe_example(view, values, pair),
@@ -218,27 +218,29 @@ def _build_finding(
         witness=_build_witness(view, values, pair),
         details={
             "l": l,
-            "pairs": int(found.met.sum()),
-            "pairs_exposing": int(found.few.sum()),
-            "classes_exposed": int((found.few > 0).sum()),
+            "pairs": int(pairs.met.sum()),
+            "pairs_exposing": int(pairs.few.sum()),
+            "classes_exposed": int((pairs.few > 0).sum()),
             "values_left": {n: int((left == n).sum()) for n in np.unique(left[rows]).tolist()},
             **count_missing_values(view),
         },
     )
 
 
-def _find_worst_pair(view: View, found: PairSearch) -> _Pair:
+def _find_worst_pair(view: View, pairs: PairSearch) -> _Pair:
     """The pair that leaves fewest values, an exposing one if any is; of equals the largest."""
-    one, other = view.releases
-    rows = np.minimum(one.rows[found.first], other.rows)
-    order = np.lexsort((-rows, found.common, found.few == 0, found.met == 0))
+    first, second = view.releases
+    rows = np.minimum(first.rows[pairs.first], second.rows)
+    order = np.lexsort((-rows, pairs.common, pairs.few == 0, pairs.met == 0))
     at = int(order[0])
-    return _Pair(int(found.first[at]), at, int(found.common[at]))
+    return _Pair(int(pairs.first[at]), at, int(pairs.common[at]))
 
 
 def _describe_example(view: View, values: tuple[Histogram, Histogram], pair: _Pair) -> str:
     has = [int(each.distinct[class_]) for each, class_ in zip(values, pair[:2], strict=True)]
-    rows = [int(one.rows[class_]) for one, class_ in zip(view.releases, pair[:2], strict=True)]
+    rows = [
+        int(release.rows[class_]) for release, class_ in zip(view.releases, pair[:2], strict=True)
+    ]
     several = "are in both; whoever is in both has one of them"
     return (
         f"A class of release 1 has {has[0]:,} values ({rows[0]:,} rows), a class of release 2 that "
@@ -249,15 +251,15 @@ def _describe_example(view: View, values: tuple[Histogram, Histogram], pair: _Pa
 
 def _build_witness(view: View, values: tuple[Histogram, Histogram], pair: _Pair) -> dict[str, Any]:
     sides = []
-    for one, each, class_ in zip(view.releases, values, pair[:2], strict=True):
-        step = describe_class(one, class_, np.flatnonzero(one.class_ == class_) + 1)
-        step["values"] = int(each.distinct[class_])
-        if view.show and one.labels is not None:
-            step["labels"] = dict(one.labels(class_))
+    for release, histogram, class_ in zip(view.releases, values, pair[:2], strict=True):
+        step = describe_class(release, class_, np.flatnonzero(release.class_ == class_) + 1)
+        step["values"] = int(histogram.distinct[class_])
+        if view.show and release.labels is not None:
+            step["labels"] = dict(release.labels(class_))
         sides.append(step)
     witness: dict[str, Any] = {"releases": sides, "left": pair.common}
     if view.show:
-        both = set(values[0].of_class(pair.one)[0]) & set(values[1].of_class(pair.other)[0])
+        both = set(values[0].of_class(pair.first)[0]) & set(values[1].of_class(pair.second)[0])
         witness["left_named"] = [view.value(code) for code in sorted(both)[:MAX_NAMED]]
     return witness
 
@@ -310,8 +312,8 @@ class _SeveralReleases:
             witness={} if class_ is None else self._witness(class_),
             details={
                 "l": self.l,
-                "pairs": int(sum(one.met.sum() for one in self.pairs)),
-                "pairs_exposing": int(sum(one.few.sum() for one in self.pairs)),
+                "pairs": int(sum(pair.met.sum() for pair in self.pairs)),
+                "pairs_exposing": int(sum(pair.few.sum() for pair in self.pairs)),
                 "classes_exposed": int((self.left > 0).sum()),
                 "exposed_by_no_pair": int((left > 0).sum() - self.by_pairs[self.last.class_].sum()),
                 "values_left": {n: int((left == n).sum()) for n in np.unique(left[rows]).tolist()},
@@ -322,7 +324,7 @@ class _SeveralReleases:
 
     def _combine(self, sides: Sequence[BoxSide], words: Ints, work: int) -> None:
         """Look for combinations that leave fewer than the pairs do, some classes at a time."""
-        offset = np.cumsum([0, *(len(one.low) for one in sides[:-1])])
+        offset = np.cumsum([0, *(len(side.low) for side in sides[:-1])])
         boxes = _concatenate_boxes(sides[:-1])
         below = np.where(self.left > 0, self.left, self.l)
         size = max(1, PAIRS_AT_ONCE // max(1, int(offset[-1])))
@@ -330,16 +332,16 @@ class _SeveralReleases:
             some = np.arange(first, min(first + size, len(below)))
             near = self._near(some, offset)
             last = _concatenate_boxes([BoxSide._make(part[some] for part in sides[-1])])
-            found, work = search_combinations(
+            combined, work = search_combinations(
                 boxes, len(self.earlier), last, near, words, below[some], work
             )
-            self._take(some, found, offset)
+            self._take(some, combined, offset)
 
     def _near(self, some: Ints, offset: Ints) -> tuple[Ints, Ints]:
         """Of some classes all those of earlier releases that they meet, and where each begins."""
         cells, class_, met = self.last.cells.take(some), [], []
-        for one, before in zip(self.earlier, offset, strict=False):
-            start, others = find_meeting_classes(cells, one.cells)
+        for release, before in zip(self.earlier, offset, strict=False):
+            start, others = find_meeting_classes(cells, release.cells)
             class_.append(np.repeat(np.arange(len(some)), np.diff(start)))
             met.append(others + before)
         number = np.concatenate(class_)
@@ -347,12 +349,12 @@ class _SeveralReleases:
         start = np.concatenate([[0], np.cumsum(np.bincount(number, minlength=len(some)))])
         return start.astype(np.int64), np.concatenate(met)[order].astype(np.int64)
 
-    def _take(self, some: Ints, found: CombinationSearch, offset: Ints) -> None:
-        better = found.left > 0
-        chosen = found.chosen[better].astype(np.int64)
-        self.left[some[better]] = found.left[better]
+    def _take(self, some: Ints, combined: CombinationSearch, offset: Ints) -> None:
+        better = combined.left > 0
+        chosen = combined.chosen[better].astype(np.int64)
+        self.left[some[better]] = combined.left[better]
         self.chosen[some[better]] = np.where(chosen < 0, -1, chosen - offset[:-1])
-        self.unfinished += int(found.unfinished.sum())
+        self.unfinished += int(combined.unfinished.sum())
 
     def _worst(self) -> tuple[int | None, int]:
         """The class that is left fewest values, of equals the largest; and how many at least.
@@ -363,14 +365,14 @@ class _SeveralReleases:
         if self.left.any():
             order = np.lexsort((-self.last.rows, self.left, self.left == 0))
             return int(order[0]), int(self.left[order[0]])
-        common = [int(one.common[one.met > 0].min()) for one in self.pairs if one.met.any()]
+        common = [int(pair.common[pair.met > 0].min()) for pair in self.pairs if pair.met.any()]
         return None, min(self.l, *common)
 
     def _classes(self, class_: int) -> list[tuple[ReleaseView, Histogram, int]]:
         """The classes of a combination: each with its release and that one's values."""
         known = [
-            (one, values, int(chosen))
-            for one, values, chosen in zip(
+            (release, values, int(chosen))
+            for release, values, chosen in zip(
                 self.earlier, self.values, self.chosen[class_], strict=False
             )
             if chosen >= 0
@@ -380,8 +382,10 @@ class _SeveralReleases:
     def _sentence(self, left: Ints) -> str:
         assert self.view.sensitive is not None
         exposed = int((left > 0).sum())
-        alone = exposed - int(self.by_pairs[self.last.class_].sum())
-        beyond = f"; of {alone:,} only three or more classes together do" if alone else ""
+        beyond_pairs = exposed - int(self.by_pairs[self.last.class_].sum())
+        beyond = (
+            f"; of {beyond_pairs:,} only three or more classes together do" if beyond_pairs else ""
+        )
         short = (
             f" The search was cut short at {self.unfinished:,} of {len(self.left):,} classes: more "
             "people may be exposed than this says."
@@ -406,8 +410,8 @@ class _SeveralReleases:
     def _example(self, class_: int) -> str:
         classes = self._classes(class_)
         has = ", ".join(
-            f"{int(values.distinct[at]):,} ({int(one.rows[at]):,} rows)"
-            for one, values, at in classes
+            f"{int(values.distinct[at]):,} ({int(release.rows[at]):,} rows)"
+            for release, values, at in classes
         )
         left = int(self.left[class_])
         whose = "whoever is in all has it" if left == 1 else "whoever is in all has one of them"
@@ -418,11 +422,11 @@ class _SeveralReleases:
 
     def _witness(self, class_: int) -> dict[str, Any]:
         sides, common = [], None
-        for one, values, at in self._classes(class_):
-            step = describe_class(one, at, np.flatnonzero(one.class_ == at) + 1)
+        for release, values, at in self._classes(class_):
+            step = describe_class(release, at, np.flatnonzero(release.class_ == at) + 1)
             step["values"] = int(values.distinct[at])
-            if self.view.show and one.labels is not None:
-                step["labels"] = dict(one.labels(at))
+            if self.view.show and release.labels is not None:
+                step["labels"] = dict(release.labels(at))
             sides.append(step)
             has = set(values.of_class(at)[0])
             common = has if common is None else common & has

@@ -19,8 +19,10 @@ BLOCK = 1 << 26
 
 def count_published_rows(cut: Cut) -> NDArray[np.int64]:
     """Rows of each published class."""
-    kept = cut.class_ >= 0
-    rows = np.bincount(cut.class_[kept], weights=cut.count[kept], minlength=cut.classes)
+    is_published = cut.class_ >= 0
+    rows = np.bincount(
+        cut.class_[is_published], weights=cut.count[is_published], minlength=cut.classes
+    )
     return rows.astype(np.int64)
 
 

@@ -22,8 +22,8 @@ def average_class(tally: Tally, cut: Cut) -> float:
         return 0.0
     before = tally.rows / len(count_original_rows(tally))
     wider = max(0.0, raw(tally, cut) - before) / max(tally.rows - before, 1.0)
-    kept = tally.rows - cut.held_back
-    return (kept * min(1.0, wider) + cut.held_back) / tally.rows
+    published = tally.rows - cut.held_back
+    return (published * min(1.0, wider) + cut.held_back) / tally.rows
 
 
 def raw(tally: Tally, cut: Cut) -> float:

@@ -31,6 +31,6 @@ def height(tally: Tally, cut: Cut) -> float:
 
 def raw(tally: Tally, cut: Cut) -> float:
     """The sum of the columns' highest published levels, each times its weight."""
-    found = (find_levels(axis, cut.cells, column)[0] for column, axis in enumerate(tally.quasi))
-    highest = (int(level.max(initial=0)) for level in found)
+    levels = (find_levels(axis, cut.cells, column)[0] for column, axis in enumerate(tally.quasi))
+    highest = (int(level.max(initial=0)) for level in levels)
     return float(sum(n * weight for n, weight in zip(highest, tally.importance, strict=True)))

@@ -121,23 +121,23 @@ def distributions(tally: Tally, cut: Cut) -> dict[str, tuple[Floats, Floats]]:
 
 def _compare(tally: Tally, releases: Sequence[Released]) -> list[Distances]:
     """The distances of several releases from their one original."""
-    found = [Distances({}, {}) for _ in releases]
+    distances = [Distances({}, {}) for _ in releases]
     if not tally.rows:
-        return found
+        return distances
     before, after = (
         _Cells(_list_columns(tally, None)),
-        [_read_distributions(tally, one) for one in releases],
+        [_read_distributions(tally, release) for release in releases],
     )
     names = [column.axis.name for column in before.columns]
     for i, name in enumerate(names):
         old, _ = before.column(i)
-        for result, new in zip(found, after, strict=True):
+        for result, new in zip(distances, after, strict=True):
             result.columns[name] = _total_variation(old, *new.column(i), tally.rows)
     for i, j in combinations(range(len(names)), 2):
         old, _ = before.pair(i, j)
-        for result, new in zip(found, after, strict=True):
+        for result, new in zip(distances, after, strict=True):
             result.pairs[names[i], names[j]] = _total_variation(old, *new.pair(i, j), tally.rows)
-    return found
+    return distances
 
 
 class _Distributions(Protocol):
@@ -183,15 +183,15 @@ class _Estimated:
     rows: int
 
     def column(self, i: int) -> tuple[Floats, float]:
-        return self._whole(self.cells.column(i)[0])
+        return self._scale(self.cells.column(i)[0])
 
     def pair(self, i: int, j: int) -> tuple[Floats, float]:
-        return self._whole(self.cells.pair(i, j)[0])
+        return self._scale(self.cells.pair(i, j)[0])
 
-    def _whole(self, found: Floats) -> tuple[Floats, float]:
-        beside = round(self.rows - float(found.sum()), 6)  # what adding up leaves is nobody
-        scaled = scale_counts(np.append(found, beside), self.rows)
-        return scaled[:-1].reshape(found.shape), float(scaled[-1])
+    def _scale(self, estimates: Floats) -> tuple[Floats, float]:
+        elsewhere = round(self.rows - float(estimates.sum()), 6)  # what adding up leaves is nobody
+        scaled = scale_counts(np.append(estimates, elsewhere), self.rows)
+        return scaled[:-1].reshape(estimates.shape), float(scaled[-1])
 
 
 @dataclass(frozen=True)
@@ -208,40 +208,40 @@ class _BinnedTables:
         known = self._counts((axis.name,))
         if known is None:
             return np.full(axis.size, self.rows / axis.size), 0.0
-        return self._beside(known @ self._spread(axis, len(known), axis.size))
+        return self._with_remainder(known @ self._spread(axis, len(known), axis.size))
 
     def pair(self, i: int, j: int) -> tuple[Floats, float]:
         """The same of each two values, or groups of neighbouring values where they are many."""
-        one, two = self.axes[i], self.axes[j]
-        known = self._counts((one.name, two.name))
+        first, second = self.axes[i], self.axes[j]
+        known = self._counts((first.name, second.name))
         if known is None:
             both = [_sum_in_bins(self.column(k)[0]) for k in (i, j)]
-            return self._beside(np.outer(*both) / self.rows)
+            return self._with_remainder(np.outer(*both) / self.rows)
         rows, columns = known.shape
-        return self._beside(
-            self._spread(one, rows, BINS).T @ known @ self._spread(two, columns, BINS)
+        return self._with_remainder(
+            self._spread(first, rows, BINS).T @ known @ self._spread(second, columns, BINS)
         )
 
     def _counts(self, names: tuple[str, ...]) -> Floats | None:
         """The table of these columns, in this order; None where there is none."""
         counts = self.released.counts
-        found = counts.get(names)
-        if found is None and names[::-1] in counts:
-            found = counts[names[::-1]].T
-        if found is None:
+        table = counts.get(names)
+        if table is None and names[::-1] in counts:
+            table = counts[names[::-1]].T
+        if table is None:
             return None
-        return scale_counts(found, self.rows)
+        return scale_counts(table, self.rows)
 
     def _spread(self, axis: Axis, size: int, most: int) -> Floats:
         """The share of each of ``size`` bins that each value, or group of values, has."""
-        found = np.zeros((size, -(-axis.size // _width(axis.size, most))))
+        shares = np.zeros((size, -(-axis.size // _width(axis.size, most))))
         bins, value = self.released.bins[axis.name], np.arange(axis.size) // _width(axis.size, most)
-        np.add.at(found, (bins[bins >= 0], value[bins >= 0]), 1.0)
-        return np.asarray(found / np.maximum(found.sum(axis=1, keepdims=True), 1.0))
+        np.add.at(shares, (bins[bins >= 0], value[bins >= 0]), 1.0)
+        return np.asarray(shares / np.maximum(shares.sum(axis=1, keepdims=True), 1.0))
 
-    def _beside(self, found: Floats) -> tuple[Floats, float]:
+    def _with_remainder(self, counts: Floats) -> tuple[Floats, float]:
         """What is on values, and what is left: in bins that have no value of the original."""
-        return found, max(0.0, self.rows - float(found.sum()))
+        return counts, max(0.0, self.rows - float(counts.sum()))
 
 
 def scale_counts(estimated: Floats, rows: float) -> Floats:
@@ -299,10 +299,10 @@ def _list_columns(tally: Tally, released: Cut | EstimatedRows | None) -> list[_C
         quasi = _list_exact_columns(tally.quasi, tally.keys, tally.count)
         return quasi + _list_exact_columns(tally.sensitive, tally.values, tally.count)
     if isinstance(released, Cut):
-        kept = released.class_ >= 0
-        values = tally.values[:, released.entry[kept]]
+        is_published = released.class_ >= 0
+        values = tally.values[:, released.entry[is_published]]
         released = EstimatedRows(
-            released.cells, released.class_[kept], values, released.count[kept]
+            released.cells, released.class_[is_published], values, released.count[is_published]
         )
     unit, count, cells = released.class_, released.count, released.cells
     quasi = [_Column(axis, unit, count, cells, j) for j, axis in enumerate(tally.quasi)]
@@ -327,9 +327,9 @@ def _split_in_runs(bits: NDArray[np.uint64]) -> tuple[Ints, Ints, Ints]:
     row, code = (np.concatenate(part) for part in zip(*blocks, strict=True))
     if not len(row):
         return row, code, code
-    apart = (row[1:] != row[:-1]) | (code[1:] != code[:-1] + 1)
-    first = np.concatenate(([True], apart))
-    last = np.concatenate((apart, [True]))
+    is_break = (row[1:] != row[:-1]) | (code[1:] != code[:-1] + 1)
+    first = np.concatenate(([True], is_break))
+    last = np.concatenate((is_break, [True]))
     return row[first], code[first], code[last]
 
 
@@ -365,12 +365,12 @@ def _count_by_leaf(column: _Column) -> Floats:
     return np.cumsum(change)[:-1].astype(np.float64)
 
 
-def _count_by_pair(one: _Column, two: _Column) -> Floats:
+def _count_by_pair(first_column: _Column, second_column: _Column) -> Floats:
     """Rows on each pair of values (or bins): every run of one cell with every run of the other."""
-    a, b = one.spans(BINS), two.spans(BINS)
+    a, b = first_column.spans(BINS), second_column.spans(BINS)
     shape = (a.size + 1, b.size + 1)
     change = np.zeros(shape[0] * shape[1])
-    for first, second, rows in _iterate_cell_pairs(one, two):
+    for first, second, rows in _iterate_cell_pairs(first_column, second_column):
         runs_a, runs_b = np.diff(a.start)[first], np.diff(b.start)[second]
         pairs = runs_a * runs_b
         item = np.repeat(np.arange(len(rows)), pairs)
@@ -389,16 +389,20 @@ def _count_by_pair(one: _Column, two: _Column) -> Floats:
     return np.cumsum(np.cumsum(change.reshape(shape), axis=0), axis=1)[:-1, :-1]
 
 
-def _iterate_cell_pairs(one: _Column, two: _Column) -> Iterator[tuple[Ints, Ints, Floats]]:
+def _iterate_cell_pairs(
+    first_column: _Column, second_column: _Column
+) -> Iterator[tuple[Ints, Ints, Floats]]:
     """Rows of each pair of cells that occurs together, block by block."""
-    units = _count_units(two)
-    if one.unit is two.unit:  # both the class: a class has one cell in each column
+    units = _count_units(second_column)
+    if (
+        first_column.unit is second_column.unit
+    ):  # both the class: a class has one cell in each column
         pair = np.arange(units) * (units + 1)
-        rows = np.bincount(one.unit, weights=one.count, minlength=units)
+        rows = np.bincount(first_column.unit, weights=first_column.count, minlength=units)
     else:
-        key = one.unit.astype(np.int64) * units + two.unit
-        pair, key = _number_keys(key, _count_units(one) * units)
-        rows = np.bincount(key, weights=one.count, minlength=len(pair))
+        key = first_column.unit.astype(np.int64) * units + second_column.unit
+        pair, key = _number_keys(key, _count_units(first_column) * units)
+        rows = np.bincount(key, weights=first_column.count, minlength=len(pair))
     for begin in range(0, len(pair), BLOCK):
         part = pair[begin : begin + BLOCK]
         yield part // units, part % units, rows[begin : begin + BLOCK].astype(np.float64)
@@ -415,8 +419,8 @@ def _number_keys(key: Ints, domain: int) -> tuple[Ints, Ints]:
     return np.unique(key, return_inverse=True)
 
 
-def _total_variation(before: Floats, after: Floats, beside: float, rows: int) -> float:
-    return min(1.0, (float(np.abs(before - after).sum()) + beside) / (2 * rows))
+def _total_variation(before: Floats, after: Floats, elsewhere: float, rows: int) -> float:
+    return min(1.0, (float(np.abs(before - after).sum()) + elsewhere) / (2 * rows))
 
 
 def cut_to_root(tally: Tally) -> Cut:

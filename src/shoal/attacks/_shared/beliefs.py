@@ -1,8 +1,19 @@
 """Beliefs by Bayes' rule where published values are answers that may have been exchanged.
 
-A person is equally likely to be any of the rows i of the classes that they could be in. With f_i
-what the answers of others foretell of row i, and P_j(y | s) the chance of its answer in release j
-(``shoal.attacks._shared.beliefs``), the answers of one person being drawn independently,
+A release publishes an answer y in place of a value s with a known chance P(y | s): randomised
+response, or the values as they are, where P is the identity. Of the person behind row i, which
+shows y_i, the answers of others foretell the value s with chance f_i(s), and so the answer y with
+Q_i(y) = Σ_s f_i(s) P(y | s). What is known without the person's own answer is f_i, and what that
+adds is P(y_i | s) / Q_i(y_i).
+
+Two adversaries differ in what is foretold. To one everybody is alike: f_i = π, the likeliest
+distribution of all published answers. The other foretells by the answers of the n − 1 others of the
+class and α people like everybody: their counts put through the inverse of P (Wang, Blocki, Li, Jha:
+Locally differentially private protocols for frequency estimation, 2017). α is what foretells
+answers best from the rest of their classes.
+
+A person is equally likely to be any of the rows i of the classes that they could be in. With P_j
+the chances of release j, the answers of one person being drawn independently,
 
     foretold(s)   =  the mean of f_i(s) over rows, in the release that foretells a value most
     posterior(s)  ∝  foretold(s) Π_j Σ_i P_j(y_i | s) / Q_i(y_i)
@@ -18,23 +29,7 @@ of one person move the odds of a value by at most e^E, E = Σ ε_j, so that with
 It does not bound p itself: where quasi-identifiers foretell the value, others give it away, with or
 without this person's answers. What two releases foretell is not multiplied: the same others may be
 in both, and counting them twice would make beliefs too sure. Where they are others, an adversary
-could be surer.
-
-What published answers say of the people of a class: how they come about, and what is foretold.
-
-A release publishes an answer y in place of a value s with a known chance P(y | s): randomised
-response, or the values as they are, where P is the identity. Of the person behind row i, which
-shows y_i, the answers of others foretell the value s with chance f_i(s), and so the answer y with
-Q_i(y) = Σ_s f_i(s) P(y | s). What is known without the person's own answer is f_i, and what that
-adds is P(y_i | s) / Q_i(y_i).
-
-Two adversaries differ in what is foretold. To one everybody is alike: f_i = π, the likeliest
-distribution of all published answers. The other foretells by the answers of the n − 1 others of the
-class and α people like everybody: their counts put through the inverse of P (Wang, Blocki, Li, Jha:
-Locally differentially private protocols for frequency estimation, 2017). α is what foretells
-answers best from the rest of their classes.
-
-It does not see what other columns foretell, nor what somebody knows besides.
+could be surer. It does not see what other columns foretell, nor what somebody knows besides.
 """
 
 from __future__ import annotations
@@ -54,7 +49,7 @@ from shoal.core.axis import Axis
 from shoal.core.theory.adversary_view import ReleaseView
 from shoal.core.theory.odds import move_belief
 
-# What published answers say of the people of a class: how they come about, and what is foretold.
+# What is foretold, class by class.
 
 
 Floats = NDArray[np.float64]
@@ -79,9 +74,11 @@ class Channel:
     @classmethod
     def of(cls, release: ReleaseView, axis: Axis) -> Channel:
         """A release on the axis of values."""
-        found = release.histogram(axis)
+        histogram = release.histogram(axis)
         shape = len(release.cells), axis.size
-        counts = csr_matrix((found.count.astype(float), (found.class_, found.value)), shape)
+        counts = csr_matrix(
+            (histogram.count.astype(float), (histogram.class_, histogram.value)), shape
+        )
         chance = np.eye(axis.size) if release.response is None else release.response
         return cls(counts, chance, release.spent)
 
@@ -113,22 +110,26 @@ def estimate_prior(channels: Sequence[Channel]) -> Floats:
 
     Drawn together by as much as the draws of answers may have driven it apart (James, Stein 1961).
     """
-    found = _maximise_likelihood(channels)
-    even = (found > 0) / np.count_nonzero(found)
-    apart = float(((found - even) ** 2).sum())
-    spread = sum(1 / max(_sampling_variance(one, found), np.finfo(float).tiny) for one in channels)
-    kept = max(0.0, 1 - 1 / (spread * apart)) if apart > 0 else 1.0
-    return np.asarray(even + kept * (found - even))
+    likeliest = _maximise_likelihood(channels)
+    even = (likeliest > 0) / np.count_nonzero(likeliest)
+    distance = float(((likeliest - even) ** 2).sum())
+    spread = sum(
+        1 / max(_sampling_variance(channel, likeliest), np.finfo(float).tiny)
+        for channel in channels
+    )
+    weight = max(0.0, 1 - 1 / (spread * distance)) if distance > 0 else 1.0
+    return np.asarray(even + weight * (likeliest - even))
 
 
 def _maximise_likelihood(channels: Sequence[Channel]) -> Floats:
     """By expectation and maximisation."""
-    shown = [np.asarray(one.counts.sum(axis=0)).ravel() for one in channels]
-    prior = np.any([one.chance.any(axis=1) for one in channels], axis=0).astype(float)
+    shown = [np.asarray(channel.counts.sum(axis=0)).ravel() for channel in channels]
+    prior = np.any([channel.chance.any(axis=1) for channel in channels], axis=0).astype(float)
     prior /= prior.sum()
     for _ in range(MAX_ROUNDS):
         drawn = [
-            count @ weigh_answers(one, prior) for one, count in zip(channels, shown, strict=True)
+            count @ weigh_answers(channel, prior)
+            for channel, count in zip(channels, shown, strict=True)
         ]
         after = prior * np.sum(drawn, axis=0)
         after /= after.sum()
@@ -179,7 +180,7 @@ def predict_by_class(channel: Channel, prior: Floats) -> ClassEvidence:
     alike = math.inf if math.isinf(channel.epsilon) else others.alike
     if math.isinf(alike):  # values as they are, or classes that foretell nothing
         return predict_by_everybody(channel, prior)
-    said = ClassEvidence(*np.zeros((2, *channel.counts.shape)))
+    evidence = ClassEvidence(*np.zeros((2, *channel.counts.shape)))
     for classes, pairs in others.blocks():
         count = others.count[pairs, np.newaxis]
         foretold = others.foretold(pairs, alike)
@@ -187,9 +188,9 @@ def predict_by_class(channel: Channel, prior: Floats) -> ClassEvidence:
         shown = (foretold * chance).sum(axis=1, keepdims=True)
         there = classes[np.diff(others.start[np.append(classes, classes[-1] + 1)]) > 0]
         first = others.start[there] - pairs.start
-        said.own[there] = np.add.reduceat(count * chance * invert_or_zero(shown), first)
-        said.others[there] = np.add.reduceat(count * foretold, first)
-    return said
+        evidence.own[there] = np.add.reduceat(count * chance * invert_or_zero(shown), first)
+        evidence.others[there] = np.add.reduceat(count * foretold, first)
+    return evidence
 
 
 class _Others:
@@ -217,9 +218,9 @@ class _Others:
 
         An estimate may be below 0; no value is given less than one such person would give it.
         """
-        found = self._estimated[self._class[pairs]] - self._inverse[self.answer[pairs]]
-        found = np.maximum(found + alike * self._prior, self._prior)
-        return np.asarray(found / found.sum(axis=1, keepdims=True))
+        estimate = self._estimated[self._class[pairs]] - self._inverse[self.answer[pairs]]
+        estimate = np.maximum(estimate + alike * self._prior, self._prior)
+        return np.asarray(estimate / estimate.sum(axis=1, keepdims=True))
 
     @cached_property
     def alike(self) -> float:
@@ -246,7 +247,7 @@ def slice_by_size(start: NDArray[Any], most: int) -> Iterator[slice]:
         first = max(first + 1, last)
 
 
-# Beliefs by Bayes' rule where published values are answers that may have been exchanged.
+# What is believed of each person.
 
 
 CONFIDENT = 0.9
@@ -270,34 +271,36 @@ class Beliefs:
 
 
 def compute_beliefs(
-    said: Sequence[ClassEvidence], located: Sequence[Located], prior: Floats
+    evidence: Sequence[ClassEvidence], located: Sequence[Located], prior: Floats
 ) -> Beliefs:
     """What the releases together make of the prior, for everybody who was looked for."""
     keys, values = len(located[0][0]) - 1, len(prior)
     best, stated, foretold = np.full(keys, -1), np.zeros(keys), np.zeros(keys)
-    left, each = np.zeros(keys, np.int32), np.zeros((len(said), keys), np.int32)
-    single = np.zeros((len(said), keys))
-    pairs = list(zip(said, located, strict=True))
+    left, each = np.zeros(keys, np.int32), np.zeros((len(evidence), keys), np.int32)
+    single = np.zeros((len(evidence), keys))
+    pairs = list(zip(evidence, located, strict=True))
     block = max(1, BLOCK // values)
     for first in range(0, keys, block):
         here = slice(first, min(first + block, keys))
-        own = np.array([sum_over_classes(one.own, *where, here) for one, where in pairs])
-        others = np.array([sum_over_classes(one.others, *where, here) for one, where in pairs])
+        own = np.array([sum_over_classes(release.own, *where, here) for release, where in pairs])
+        others = np.array(
+            [sum_over_classes(release.others, *where, here) for release, where in pairs]
+        )
         others *= invert_or_zero(others.sum(axis=2, keepdims=True))
         most = others.max(axis=2).argmax(axis=0)
-        alone = others[most, np.arange(others.shape[1])]
+        predicted = others[most, np.arange(others.shape[1])]
         possible = (own > 0) & (prior > 0)
         each[:, here] = possible.sum(axis=2)
         left[here] = possible.all(axis=0).sum(axis=1)
         single[:, here] = [
-            compute_posterior(one[np.newaxis], by).max(axis=1)
-            for one, by in zip(own, others, strict=True)
+            compute_posterior(weight[np.newaxis], by).max(axis=1)
+            for weight, by in zip(own, others, strict=True)
         ]
-        joined = compute_posterior(own, alone)
-        found = left[here] > 0
-        best[here] = np.where(found, joined.argmax(axis=1), -1)
-        stated[here] = np.where(found, joined.max(axis=1), 0.0)
-        foretold[here] = np.where(found, alone.max(axis=1), 0.0)
+        joined = compute_posterior(own, predicted)
+        is_found = left[here] > 0
+        best[here] = np.where(is_found, joined.argmax(axis=1), -1)
+        stated[here] = np.where(is_found, joined.max(axis=1), 0.0)
+        foretold[here] = np.where(is_found, predicted.max(axis=1), 0.0)
     return Beliefs(best, stated, left, each, single, foretold)
 
 
@@ -323,9 +326,12 @@ def compute_posterior(weight: Floats, prior: Floats) -> Floats:
     return np.asarray(raised * invert_or_zero(raised.sum(axis=1, keepdims=True)))
 
 
-def find_max_foretold(said: Sequence[ClassEvidence]) -> float:
+def find_max_foretold(evidence: Sequence[ClassEvidence]) -> float:
     """The most that others may foretell in any classes, one of each release, whichever meet."""
-    shares = (one.others * invert_or_zero(one.others.sum(axis=1, keepdims=True)) for one in said)
+    shares = (
+        release.others * invert_or_zero(release.others.sum(axis=1, keepdims=True))
+        for release in evidence
+    )
     return max(float(each.max()) for each in shares)
 
 

@@ -63,8 +63,8 @@ DEFENCE = (
 class GrowingTable:
     """An earlier and a later release of a growing table, and which twins could be the same rows."""
 
-    one: Twins
-    other: Twins
+    earlier: Twins
+    later: Twins
     start: Ints
     partner: Ints
     """Twins ``i`` of the first could be the twins ``partner[start[i]:start[i + 1]]``."""
@@ -74,16 +74,16 @@ class GrowingTable:
     @cached_property
     def twins(self) -> Ints:
         """The first release's twins of each pair."""
-        return np.repeat(np.arange(len(self.one.count)), np.diff(self.start))
+        return np.repeat(np.arange(len(self.earlier.count)), np.diff(self.start))
 
     @property
     def new(self) -> int:
         """How many rows have come since."""
-        return int(self.other.count.sum() - self.one.count.sum())
+        return int(self.later.count.sum() - self.earlier.count.sum())
 
     @property
     def _pairs(self) -> tuple[Ints, Ints, Ints, Ints, Ints]:
-        return self.one.count, self.other.count, self.start, self.partner, self.assigned.rows
+        return self.earlier.count, self.later.count, self.start, self.partner, self.assigned.rows
 
     @cached_property
     def most(self) -> tuple[Ints, int]:
@@ -95,7 +95,7 @@ class GrowingTable:
         """The fewest old rows of the second's twins, and of how many that is only a limit."""
         return find_min_rows_per_place(*self._pairs)
 
-    def placed(self, some: Flags) -> int:
+    def count_placeable(self, some: Flags) -> int:
         """How many rows of the first could be rows of the second at once by these pairs alone."""
         return int(assign(*self._only(some)).rows.sum())
 
@@ -106,22 +106,22 @@ class GrowingTable:
 
     def _only(self, some: Flags) -> tuple[Ints, Ints, Ints, Ints]:
         """What ``assign`` takes, with some of the pairs alone."""
-        number = np.bincount(self.twins[some], minlength=len(self.one.count))
+        number = np.bincount(self.twins[some], minlength=len(self.earlier.count))
         start = np.concatenate([[0], number.cumsum()])
-        return self.one.count, self.other.count, start, self.partner[some]
+        return self.earlier.count, self.later.count, start, self.partner[some]
 
 
 def match_growing_table(view: View) -> GrowingTable:
     """Which rows could be the same; raises where some row of the first has no row in the second."""
-    found = GrowingTable(*join_twins(view))
-    rows = int(found.one.count.sum())
-    if lost := rows - int(found.assigned.rows.sum()):
+    table = GrowingTable(*join_twins(view))
+    rows = int(table.earlier.count.sum())
+    if lost := rows - int(table.assigned.rows.sum()):
         raise InputError(
             f"{lost:,} of {rows:,} rows of the first release cannot be in the "
             "second: it is no release of the same table grown.",
             "give the earlier release first; where rows were removed or changed, use temporal.",
         )
-    return found
+    return table
 
 
 @dataclass(frozen=True)
@@ -149,20 +149,20 @@ class ClassPairs:
 def find_class_pairs(grown: GrowingTable) -> ClassPairs:
     """What is left of every pair of classes for who was in the table from the beginning."""
     each, limits = grown.most
-    one, other = grown.one, grown.other
-    both = one.class_[grown.twins], other.class_[grown.partner]
-    of, first = number_combinations(both, [len(side.release.cells) for side in (one, other)])
+    earlier, later = grown.earlier, grown.later
+    both = earlier.class_[grown.twins], later.class_[grown.partner]
+    of, first = number_combinations(both, [len(side.release.cells) for side in (earlier, later)])
     classes = both[0][first], both[1][first]
     rows = np.bincount(of, each, len(first)).astype(np.int64)
-    smaller = np.minimum(one.release.rows[classes[0]], other.release.rows[classes[1]])
+    smaller = np.minimum(earlier.release.rows[classes[0]], later.release.rows[classes[1]])
     exposed = (rows == 1) & (smaller > 1)
-    values = find_twin_values(one), find_twin_values(other)
+    values = find_twin_values(earlier), find_twin_values(later)
     if values[0] is not None and values[1] is not None:
         taken = each > 0
         after = count_values_by_group(of[taken], values[0][grown.twins[taken]], len(first))
         before = (
-            has_several_values(one, values[0])[classes[0]],
-            has_several_values(other, values[1])[classes[1]],
+            has_several_values(earlier, values[0])[classes[0]],
+            has_several_values(later, values[1])[classes[1]],
         )
         exposed |= (after == 1) & before[0] & before[1]
     return ClassPairs(classes, of.astype(np.int64), RemainingRows(rows, exposed), limits)
@@ -173,9 +173,9 @@ def find_twin_values(twins: Twins) -> Ints | None:
     values = twins.release.values
     if values is None:
         return None
-    found = np.empty(len(twins.class_), np.int64)
-    found[twins.of] = values
-    return found if bool((found[twins.of] == values).all()) else None
+    codes = np.empty(len(twins.class_), np.int64)
+    codes[twins.of] = values
+    return codes if bool((codes[twins.of] == values).all()) else None
 
 
 def has_several_values(twins: Twins, values: Ints) -> Flags:
@@ -214,19 +214,19 @@ def list_rows_of_twins(twins: Twins, each: Ints) -> tuple[int, ...]:
 
 def describe_limits(limits: int, instead: str) -> tuple[str, ...]:
     """An assumption, where searches were cut short."""
-    said = f"{limits:,} numbers were too many to work out, and for these {instead} stands"
-    return (f"{said}: more may be cracked",) if limits else ()
+    text = f"{limits:,} numbers were too many to work out, and for these {instead} stands"
+    return (f"{text}: more may be cracked",) if limits else ()
 
 
 def describe_cut_short(limits: int) -> str:
     """What a sentence says besides, where searches were cut short; nothing else."""
-    said = f" The search was cut short, {limits:,} numbers being too many to work out: more people"
-    return f"{said} may be exposed than this says." if limits else ""
+    text = f" The search was cut short, {limits:,} numbers being too many to work out: more people"
+    return f"{text} may be exposed than this says." if limits else ""
 
 
 def compute_row_baseline(view: View) -> float:
     """How sure somebody is of a row who takes any of a class."""
-    return max(int((one.rows > 0).sum()) / len(one.class_) for one in view.releases)
+    return max(int((release.rows > 0).sum()) / len(release.class_) for release in view.releases)
 
 
 @dataclass(frozen=True)
@@ -248,7 +248,7 @@ def attack_growing_table(view: View, words: CorrespondenceAttack) -> Finding:
     left, people = pairs.left, len(view.releases[0].class_)
 
     def surely(some: Flags) -> bool:
-        return known.placed(~some[pairs.of] & known.assigned.possible) < people
+        return known.count_placeable(~some[pairs.of] & known.assigned.possible) < people
 
     exposed = known.fewest(left.exposed[pairs.of]) if left.exposed.any() else 0
     after = find_smallest_remainder(left.rows, surely)
@@ -267,7 +267,7 @@ def attack_growing_table(view: View, words: CorrespondenceAttack) -> Finding:
     witness = describe_worst_group(left, before, worst, zip(view.releases, classes, strict=True))
     names = {"one": view.releases[0].name, "other": view.releases[1].name}
     fill = {**names, "people": people, "exposed": exposed, **details}
-    sizes = [one["class_rows"] for one in witness["releases"]]
+    sizes = [side["class_rows"] for side in witness["releases"]]
     return Finding(
         attack=words.name,
         people=people,
@@ -308,7 +308,10 @@ def describe_worst_group(
     left: RemainingRows, before: Ints, worst: int, classes: Iterable[tuple[ReleaseView, int]]
 ) -> dict[str, Any]:
     """The witness: the classes of one group with their first rows, and what is left of it."""
-    rows = [(one, class_, np.flatnonzero(one.class_ == class_) + 1) for one, class_ in classes]
+    rows = [
+        (release, class_, np.flatnonzero(release.class_ == class_) + 1)
+        for release, class_ in classes
+    ]
     return {
         "releases": [describe_class(*each) for each in rows],
         "before": int(before[worst]),
@@ -323,9 +326,9 @@ def _bound_exposed(
 ) -> tuple[int, tuple[int, ...]]:
     """How many people could be in an exposed pair of classes at most, and rows that could be."""
     each = np.where(pairs.left.exposed[pairs.of], known.most[0], 0)
-    sides = (known.one, known.twins), (known.other, known.partner)
+    sides = (known.earlier, known.twins), (known.later, known.partner)
     taken = (np.bincount(of, each, len(twins.count)).astype(np.int64) for twins, of in sides)
     fit = [np.minimum(twins.count, n) for (twins, _), n in zip(sides, taken, strict=True)]
-    return min(int(one.sum()) for one in fit), list_rows_of_twins(
+    return min(int(rows.sum()) for rows in fit), list_rows_of_twins(
         sides[number - 1][0], fit[number - 1]
     )

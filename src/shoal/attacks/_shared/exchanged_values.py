@@ -95,13 +95,17 @@ class _AdversaryBeliefs:
         """Of both adversaries."""
         assert view.sensitive is not None
         channels = [Channel.of(release, view.sensitive) for release in view.releases]
-        prior, epsilon = estimate_prior(channels), sum(one.epsilon for one in channels)
-        said = {
-            name: [say(one, prior) for one in channels] for name, (say, _) in ADVERSARIES.items()
+        prior, epsilon = estimate_prior(channels), sum(channel.epsilon for channel in channels)
+        evidence = {
+            name: [say(channel, prior) for channel in channels]
+            for name, (say, _) in ADVERSARIES.items()
         }
-        found = {name: compute_beliefs(one, places, prior) for name, one in said.items()}
-        others = np.max([one.foretold for one in found.values()], axis=0)
-        return [cls(name, prior, one, others, epsilon) for name, one in found.items()]
+        beliefs = {
+            name: compute_beliefs(by_release, places, prior)
+            for name, by_release in evidence.items()
+        }
+        others = np.max([own.foretold for own in beliefs.values()], axis=0)
+        return [cls(name, prior, own, others, epsilon) for name, own in beliefs.items()]
 
     def numbers(self, keys: Keys) -> dict[str, Any]:
         """What is said of the people with these keys."""
@@ -119,19 +123,19 @@ class _AdversaryBeliefs:
         }
 
 
-def _describe_beliefs(found: dict[str, Any]) -> str:
+def _describe_beliefs(numbers: dict[str, Any]) -> str:
     """How far anybody is believed, to end a sentence with."""
-    by = ADVERSARIES[found["adversary"]][1]
-    said = (
-        f"the largest belief in a value is {found['largest_belief']:.1%}, by {by} "
-        f"({found['largest_prior']:.1%} before)"
+    by = ADVERSARIES[numbers["adversary"]][1]
+    text = (
+        f"the largest belief in a value is {numbers['largest_belief']:.1%}, by {by} "
+        f"({numbers['largest_prior']:.1%} before)"
     )
-    if found["epsilon"] is None:
-        return said
+    if numbers["epsilon"] is None:
+        return text
     return (
-        f"{said}; by a person's own answers, beyond what the answers of others say, odds move by "
-        f"at most e^{found['epsilon']:.4g}: from {found['foretold']:.1%}, the most that these "
-        f"foretell, to {found['bound']:.1%}"
+        f"{text}; by a person's own answers, beyond what the answers of others say, odds move by "
+        f"at most e^{numbers['epsilon']:.4g}: from {numbers['foretold']:.1%}, the most that these "
+        f"foretell, to {numbers['bound']:.1%}"
     )
 
 
@@ -145,30 +149,32 @@ def intersect_answers(view: View, location: str) -> Finding:
     left = both[0].beliefs.left[key]
     outside = np.zeros(len(people), np.bool_) if people.present is None else ~people.present
     left[outside] = 0
-    found = np.flatnonzero(left)
-    if not len(found):
+    people_found = np.flatnonzero(left)
+    if not len(people_found):
         raise NobodyFoundError(
             "No person can be found in all of the releases.",
             "check that the releases and the targets share people, columns and values.",
         )
-    learnt = max(both, key=lambda one: _rate_success(people, one, key, found))
+    learnt = max(both, key=lambda adversary: _rate_success(people, adversary, key, people_found))
     stated = learnt.beliefs.stated[key]
-    order = found[np.lexsort((people.rows[found], -stated[found]))][:WORST_LISTED]
-    sure = found[stated[found] >= CONFIDENT]
+    order = people_found[np.lexsort((people.rows[people_found], -stated[people_found]))][
+        :WORST_LISTED
+    ]
+    sure = people_found[stated[people_found] >= CONFIDENT]
     details = {
         **_summarise_candidates(learnt.beliefs.each[:, key], left, outside),
         "location": resolve_location(view.releases, location)[0],
-        **learnt.numbers(key[found]),
+        **learnt.numbers(key[people_found]),
         "exposed_before": int(
-            (learnt.beliefs.single[:, key[found]].max(axis=0) >= CONFIDENT).sum()
+            (learnt.beliefs.single[:, key[people_found]].max(axis=0) >= CONFIDENT).sum()
         ),
-        "beliefs": _count_by_belief(stated[found]),
-        **_count_right(people, learnt, key, found),
-        **_summarise_guesses(people, both, key, found),
+        "beliefs": _count_by_belief(stated[people_found]),
+        **_count_right(people, learnt, key, people_found),
+        **_summarise_guesses(people, both, key, people_found),
     }
     return Finding(
         attack="intersection",
-        people=len(found),
+        people=len(people_found),
         exposed=len(sure),
         sure=details["largest_belief"],
         guessing=details["largest_prior"],
@@ -193,37 +199,43 @@ def intersect_answers(view: View, location: str) -> Finding:
 
 
 def _rate_success(
-    people: Targets, learnt: _AdversaryBeliefs, key: Keys, found: Keys
+    people: Targets, learnt: _AdversaryBeliefs, key: Keys, people_found: Keys
 ) -> tuple[float, float]:
     """How an adversary fares: sure of how many (and right, where that is known); how sure."""
-    stated = learnt.beliefs.stated[key[found]]
-    right = _count_right(people, learnt, key, found).get("right", int((stated >= CONFIDENT).sum()))
+    stated = learnt.beliefs.stated[key[people_found]]
+    right = _count_right(people, learnt, key, people_found).get(
+        "right", int((stated >= CONFIDENT).sum())
+    )
     return right, float(stated.max())
 
 
-def _take_known(people: Targets, found: Keys) -> Keys:
+def _take_known(people: Targets, people_found: Keys) -> Keys:
     """The people whose true values are known."""
-    return found[:0] if people.values is None else found[people.values[found] != UNKNOWN]
+    return (
+        people_found[:0]
+        if people.values is None
+        else people_found[people.values[people_found] != UNKNOWN]
+    )
 
 
 def _summarise_candidates(
     each: NDArray[np.int32], left: NDArray[np.int32], outside: NDArray[np.bool_]
 ) -> dict[str, Any]:
     """Effective anonymity before and after, as an intersection of values tells it."""
-    found, missing = left > 0, each == 0
-    before, after = each[:, found].min(axis=0), left[found]
+    is_found, missing = left > 0, each == 0
+    before, after = each[:, is_found].min(axis=0), left[is_found]
     return {
         "candidates_before": _count_by_number(before),
         "candidates_after": _count_by_number(after),
-        "prior": [float(one[found].mean()) for one in each],
+        "prior": [float(candidates[is_found].mean()) for candidates in each],
         "posterior": float(after.mean()),
         "mean_drop": float((before - after).mean()),
         "vulnerable": int((before > after).sum()),
         "asked": len(left),
-        "absent": int((~found).sum()),
+        "absent": int((~is_found).sum()),
         "absent_by_release": missing.sum(axis=1).tolist(),
         "known_absent": int(outside.sum()),
-        "no_value_left": int((~found & ~missing.any(axis=0) & ~outside).sum()),
+        "no_value_left": int((~is_found & ~missing.any(axis=0) & ~outside).sum()),
     }
 
 
@@ -242,27 +254,29 @@ def _count_by_belief(stated: NDArray[np.float64]) -> list[dict[str, float | int]
 
 
 def _count_right(
-    people: Targets, learnt: _AdversaryBeliefs, key: Keys, found: Keys
+    people: Targets, learnt: _AdversaryBeliefs, key: Keys, people_found: Keys
 ) -> dict[str, int]:
     """Of those whom the adversary is sure of and whose values are known, how many are right."""
     if people.values is None:
         return {}
-    sure = _take_known(people, found[learnt.beliefs.stated[key[found]] >= CONFIDENT])
+    sure = _take_known(people, people_found[learnt.beliefs.stated[key[people_found]] >= CONFIDENT])
     right = learnt.beliefs.best[key[sure]] == people.values[sure]
     return {"right": int(right.sum()), "exposed_known": len(sure)}
 
 
 def _summarise_guesses(
-    people: Targets, both: list[_AdversaryBeliefs], key: Keys, found: Keys
+    people: Targets, both: list[_AdversaryBeliefs], key: Keys, people_found: Keys
 ) -> dict[str, Any]:
     """The share of guesses that are right, of the people whose values are known: the better's."""
-    known = _take_known(people, found)
+    known = _take_known(people, people_found)
     if people.values is None or not len(known):
         return {}
     truth = people.values[known]
     return {
         "judged_on": len(known),
-        "guessed_right": max(float((one.beliefs.best[key[known]] == truth).mean()) for one in both),
+        "guessed_right": max(
+            float((adversary.beliefs.best[key[known]] == truth).mean()) for adversary in both
+        ),
         "right_guessing": float((truth == both[0].prior.argmax()).mean()),
     }
 
@@ -271,16 +285,16 @@ def _sentence(view: View, exposed: int, details: dict[str, Any]) -> str:
     assert view.sensitive is not None
     after = details["candidates_after"]
     single = after.get(1, 0)
-    said = (
+    text = (
         f"{exposed:,} of {sum(after.values()):,} people have a value of {view.sensitive.name} "
         f"that is believed at {CONFIDENT:.0%} or more when the {len(view.releases)} releases are "
         "joined"
     )
-    said += f" ({details['exposed_before']:,} by a single release)" if exposed else ""
-    said += f"; {single:,} have one possible value left" if single else ""
-    said += "" if single else ", though answers exclude no value"
+    text += f" ({details['exposed_before']:,} by a single release)" if exposed else ""
+    text += f"; {single:,} have one possible value left" if single else ""
+    text += "" if single else ", though answers exclude no value"
     if "guessed_right" in details:
-        said += (
+        text += (
             f"; the likeliest value is right for {details['guessed_right']:.1%} of "
             f"{details['judged_on']:,} ({details['right_guessing']:.1%} by the most common one)"
         )
@@ -288,7 +302,7 @@ def _sentence(view: View, exposed: int, details: dict[str, Any]) -> str:
     lost = (
         f"; {absent:,} of the {details['asked']:,} people asked for were not found in all of them"
     )
-    return f"{said}; {_describe_beliefs(details)}{lost if absent else ''}."
+    return f"{text}; {_describe_beliefs(details)}{lost if absent else ''}."
 
 
 def _example(
@@ -296,13 +310,15 @@ def _example(
     people: Targets,
     stated: NDArray[np.float64],
     left: NDArray[np.int32],
-    who: int,
+    person: int,
     before: float,
 ) -> str:
     assert view.sensitive is not None
     return (
-        f"Row {int(people.rows[who]):,} of the targets: {int(left[who]):,} values are possible; "
-        f"what the releases show makes one of them {stated[who]:.1%} likely, where the most common "
+        f"Row {int(people.rows[person]):,} of the targets: {int(left[person]):,} values are "
+        "possible; "
+        f"what the releases show makes one of them {stated[person]:.1%} likely, where the most "
+        "common "
         f"one was {before:.1%} before."
     )
 
@@ -353,8 +369,8 @@ def _find_surest_adversary(view: View) -> _AdversaryBeliefs:
     classes = np.arange(len(rows) + 1, dtype=np.int64)
     both = _AdversaryBeliefs.each(view, [(classes, classes[:-1])])
 
-    def success(one: _AdversaryBeliefs) -> tuple[int, float]:
-        stated = one.beliefs.stated
+    def success(adversary: _AdversaryBeliefs) -> tuple[int, float]:
+        stated = adversary.beliefs.stated
         return int(rows[stated >= CONFIDENT].sum()), float(stated.max())
 
     return max(both, key=success)
@@ -368,21 +384,22 @@ def bound_pair_of_answers(view: View, l: int) -> Finding:
     two classes together can make one is told as a bound, by what both spend.
     """
     assert view.sensitive is not None
-    one, other = view.releases
+    first, second = view.releases
     channels = [Channel.of(release, view.sensitive) for release in view.releases]
     _check_domains(view, channels)
-    alone = _find_surest_adversary(replace(view, releases=(other,))).beliefs.stated
-    sure = (alone >= CONFIDENT) & (other.response is not None)
-    exposed = int(other.rows[sure].sum())
+    confidence = _find_surest_adversary(replace(view, releases=(second,))).beliefs.stated
+    sure = (confidence >= CONFIDENT) & (second.response is not None)
+    exposed = int(second.rows[sure].sum())
     prior, epsilon = estimate_prior(channels), sum(each.epsilon for each in channels)
     foretold = find_max_foretold([predict_by_class(each, prior) for each in channels])
     return Finding(
         attack="worst-pair",
-        people=len(other.class_),
+        people=len(second.class_),
         exposed=exposed,
         sure=bound_belief(epsilon, foretold),
         guessing=float(prior.max()),
-        sentence=f"0 of {len(other.class_):,} rows of {other.name} are of people whom {one.name} "
+        sentence=f"0 of {len(second.class_):,} rows of {second.name} are of people whom "
+        f"{first.name} "
         f"leaves fewer values of {view.sensitive.name}, for answers exclude none; of {exposed:,} "
         f"the class alone lets one value be believed at {CONFIDENT:.0%} or more.",
         defence=DEFENCE,
@@ -406,8 +423,8 @@ def _check_domains(view: View, channels: list[Channel]) -> None:
     exact = [release.response is None for release in view.releases]
     shown = [np.asarray(each.counts.sum(axis=0)).ravel() > 0 for each in channels]
     may = [each.chance.any(axis=1) for each in channels]
-    one, other = (shown[j] if exact[j] else may[j] for j in (0, 1))
-    beyond = (one & ~may[1]) | (other & ~may[0])
+    first, second = (shown[j] if exact[j] else may[j] for j in (0, 1))
+    beyond = (first & ~may[1]) | (second & ~may[0])
     if beyond.any():
         raise InputError(
             f"{int(beyond.sum()):,} values of {view.sensitive and view.sensitive.name} may be in "

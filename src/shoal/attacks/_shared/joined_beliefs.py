@@ -72,9 +72,9 @@ class ClassLikelihoods:
     def likelihoods(self, keys: NDArray[Any]) -> Floats:
         """From the rows of all classes whose cells fit; whoever fits none is told nothing of."""
         start, classes = self.cells.contains(keys)
-        found = sum_over_classes(self.weight, start, classes, slice(0, len(start) - 1))
-        found[np.diff(start) == 0] = 1.0
-        return found
+        likelihood = sum_over_classes(self.weight, start, classes, slice(0, len(start) - 1))
+        likelihood[np.diff(start) == 0] = 1.0
+        return likelihood
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,8 +93,8 @@ class NaiveBayesTables:
         for codes, bins, pair in zip(keys, columns, self.pairs, strict=True):
             whole = np.maximum(pair, 0.0) + 1.0
             logs += np.log(whole / whole.sum(axis=0))[bins[codes]]
-        found: Floats = np.exp(logs - logs.max(axis=1, keepdims=True))
-        return found[:, value]
+        likelihood: Floats = np.exp(logs - logs.max(axis=1, keepdims=True))
+        return likelihood[:, value]
 
 
 @dataclass(frozen=True)
@@ -111,9 +111,9 @@ class JoinedSuccess:
 
 def join_beliefs(releases: Sequence[LikelihoodSource], keys: NDArray[Any], prior: Floats) -> Floats:
     """The belief in each value of each person, (people, values); π where no value is left."""
-    said = np.array([release.likelihoods(keys) for release in releases])
-    found = compute_posterior(said.reshape(-1, keys.shape[1], len(prior)), prior)
-    return np.where(found.any(axis=1, keepdims=True), found, prior)
+    likelihoods = np.array([release.likelihoods(keys) for release in releases])
+    posterior = compute_posterior(likelihoods.reshape(-1, keys.shape[1], len(prior)), prior)
+    return np.where(posterior.any(axis=1, keepdims=True), posterior, prior)
 
 
 def measure_success(

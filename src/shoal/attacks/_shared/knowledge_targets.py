@@ -74,7 +74,7 @@ def format_question(name: str) -> str:
 
 def check_same_column(atoms: Iterable[LocatedAtom], name: str) -> None:
     """Refuse knowledge about another column than the one that is learnt."""
-    if other := [one for one in atoms if one.atom.column != name]:
+    if other := [located for located in atoms if located.atom.column != name]:
         raise UsageError(
             f"The knowledge is about another column than {name!r}, which is to be learnt "
             f"({_list_places(other, '')}).",
@@ -87,13 +87,13 @@ def find_value_codes(view: View, atoms: Iterable[LocatedAtom]) -> dict[str, int]
     axis = view.sensitive
     assert axis is not None
     of_word = {view.value(code): code for code in reversed(range(axis.size))}
-    found: dict[str, int] = {}
+    codes: dict[str, int] = {}
     unknown: dict[str, LocatedAtom] = {}
-    for one in atoms:
-        value = one.atom.value
-        found[value] = _find_code(view, of_word, value)
-        if found[value] < 0:
-            unknown.setdefault(value, one)
+    for located in atoms:
+        value = located.atom.value
+        codes[value] = _find_code(view, of_word, value)
+        if codes[value] < 0:
+            unknown.setdefault(value, located)
     if unknown:
         show = "value" if view.show else ""
         values = pluralise(len(unknown), f"value of {axis.name} is", f"values of {axis.name} are")
@@ -101,7 +101,7 @@ def find_value_codes(view: View, atoms: Iterable[LocatedAtom]) -> dict[str, int]
             f"{values} in no row of the release ({_list_places(unknown.values(), show)}).",
             "write values as the release does, capitals too; null for a missing one.",
         )
-    return found
+    return codes
 
 
 def _find_code(view: View, of_word: dict[str, int], value: str) -> int:
@@ -127,10 +127,10 @@ def find_mentioned_people(
 ) -> dict[str, MentionedPerson]:
     """Each person that is spoken of: a row of the release, or one of the targets by name."""
     first: dict[str, LocatedAtom] = {}
-    for one in atoms:
-        first.setdefault(name_of_person(one.atom), one)
+    for located in atoms:
+        first.setdefault(name_of_person(located.atom), located)
     rows = {name: int(name[1:]) for name in first if _ROW.fullmatch(name)}
-    names = {name: one for name, one in first.items() if name not in rows}
+    names = {name: atom for name, atom in first.items() if name not in rows}
     size, show = len(release.class_), "person" if view.show else ""
     if outside := [first[name] for name, row in rows.items() if row > size]:
         raise UsageError(
@@ -139,11 +139,11 @@ def find_mentioned_people(
             f"rows are #1 to #{size}.",
         )
     _refuse_misread_names(view.people, names, size, show)
-    found = {
+    people = {
         name: MentionedPerson(row, "release 1", (int(release.class_[row - 1]),))
         for name, row in rows.items()
     }
-    return {**found, **_find_named_people(view.people, release, names, show)}
+    return {**people, **_find_named_people(view.people, release, names, show)}
 
 
 def _refuse_misread_names(
@@ -151,13 +151,13 @@ def _refuse_misread_names(
 ) -> None:
     """Refuse who is called like a row that cannot be, or like somebody denied, and is nobody."""
     known = set(people.names or ()) if people is not None else set()
-    strange = {name: one for name, one in names.items() if name not in known}
-    if rows := [one for name, one in strange.items() if name.startswith("#")]:
+    strange = {name: located for name, located in names.items() if name not in known}
+    if rows := [located for name, located in strange.items() if name.startswith("#")]:
         raise UsageError(
             f'After "#" there is no number of a row ({_list_places(rows, show)}).',
             f"rows are #1 to #{size}.",
         )
-    if denied := [one for name, one in strange.items() if _NO.match(name)]:
+    if denied := [located for name, located in strange.items() if _NO.match(name)]:
         raise UsageError(
             f'"no" is not part of the language ({_list_places(denied, show)}).',
             "write not instead, as in: not Ed.disease=mumps.",
@@ -170,17 +170,17 @@ def _find_named_people(
     if not names:
         return {}
     if people is None or people.names is None:
-        who = "person is" if len(names) == 1 else f"{len(names):,} people are"
+        subject = "person is" if len(names) == 1 else f"{len(names):,} people are"
         lacks = "--targets FILE and --name COL" if people is None else "--name COL"
         raise UsageError(
-            f"Nobody says who the {who} whom the knowledge names "
+            f"Nobody says who the {subject} whom the knowledge names "
             f"({_list_places(names.values(), show)}).",
             f"add {lacks}, or write #7 for the person of row 7 of the release.",
         )
     at = _find_unique_names(people.names, names, show)
     start, classes = people.take(np.array(at)).fitting(release.cells)
     fit = [tuple(map(int, some)) for some in np.split(classes, start[1:-1])]
-    if absent := [one for one, some in zip(names.values(), fit, strict=True) if not some]:
+    if absent := [located for located, some in zip(names.values(), fit, strict=True) if not some]:
         raise InputError(
             f"{pluralise(len(absent), 'person', 'people')} cannot be placed in a class of the "
             f"release ({_list_places(absent, show)}).",
@@ -195,28 +195,30 @@ def _find_named_people(
 
 def _find_unique_names(known: Sequence[str], names: dict[str, LocatedAtom], show: str) -> list[int]:
     """Where each name is among the people's, each of which must be there once."""
-    places: dict[str, list[int]] = {one: [] for one in names}
+    places: dict[str, list[int]] = {name: [] for name in names}
     for i, name in enumerate(known):
         if name in places:
             places[name].append(i)
-    if absent := [names[name] for name, found in places.items() if not found]:
+    if absent := [names[name] for name, rows in places.items() if not rows]:
         raise UsageError(
             f"{pluralise(len(absent), 'person is', 'people are')} not among the targets "
             f"({_list_places(absent, show)}).",
             "write names as the targets' column does, in quotes where they hold a point.",
         )
-    if several := [names[name] for name, found in places.items() if len(found) > 1]:
+    if several := [names[name] for name, rows in places.items() if len(rows) > 1]:
         raise InputError(
             f"{pluralise(len(several), 'name belongs', 'names belong')} to several of the targets "
             f"({_list_places(several, show)}).",
             "name a column in which everybody is called differently: --name COL.",
         )
-    return [found[0] for found in places.values()]
+    return [rows[0] for rows in places.values()]
 
 
 def _list_places(atoms: Iterable[LocatedAtom], show: str) -> str:
     """Where atoms stand, with the part of each that may be shown."""
     every = list(atoms)
-    told = [one.place + (f": {getattr(one.atom, show)}" if show else "") for one in every]
-    more = [f"{len(told) - _MAX_PLACES:,} more"] if len(told) > _MAX_PLACES else []
-    return "; ".join([*told[:_MAX_PLACES], *more])
+    texts = [
+        located.place + (f": {getattr(located.atom, show)}" if show else "") for located in every
+    ]
+    more = [f"{len(texts) - _MAX_PLACES:,} more"] if len(texts) > _MAX_PLACES else []
+    return "; ".join([*texts[:_MAX_PLACES], *more])

@@ -155,20 +155,22 @@ def _locate_nearest(release: ReleaseView, axes: Sequence[Axis], people: Targets)
         np.ones(people.keys.shape, np.bool_) if people.cells is None else are_points(people.cells)
     )
     patterns, pattern = np.unique(point, axis=1, return_inverse=True)
-    found: list[tuple[NDArray[np.int64], Located]] = []
+    nearest: list[tuple[NDArray[np.int64], Located]] = []
     for i, columns in enumerate(patterns.T):
         some = np.flatnonzero(columns)
         keys = people.keys[some]
         known = np.flatnonzero((pattern.ravel() == i) & (keys >= 0).all(axis=0))
         part = replace(release, cells=release.cells.columns(some))
-        asked = np.ascontiguousarray(keys[:, known], np.int32)
-        found.append((known, _find_nearest_classes(part, [axes[j] for j in some.tolist()], asked)))
+        points = np.ascontiguousarray(keys[:, known], np.int32)
+        nearest.append(
+            (known, _find_nearest_classes(part, [axes[j] for j in some.tolist()], points))
+        )
     length = np.zeros(len(people), dtype=np.int64)
-    for known, (start, _) in found:
+    for known, (start, _) in nearest:
         length[known] = np.diff(start)
     starts = _starts(length)
     classes = np.empty(starts[-1], dtype=np.int64)
-    for known, (_, near) in found:
+    for known, (_, near) in nearest:
         classes[expand_ranges(starts[known], length[known])] = near
     return starts, classes
 
@@ -199,7 +201,7 @@ def _find_nearest_classes(
     if not size or not classes:
         return np.zeros(size + 1, dtype=np.int64), np.zeros(0, dtype=np.int64)
     compared = *_prepare_numbers(release, axes, points), *_prepare_categories(release, axes, points)
-    number, found = np.zeros((2, size), dtype=np.int64)
+    number, first = np.zeros((2, size), dtype=np.int64)
     everyone = np.arange(size)
     work = size * classes
     share_out(
@@ -211,11 +213,11 @@ def _find_nearest_classes(
         np.ones_like(number),
         everyone,
         number,
-        found,
+        first,
     )
     start = _starts(number)
     several = np.flatnonzero(number > 1)
-    every = np.repeat(found, number)
+    every = np.repeat(first, number)
     work = len(several) * classes
     share_out(
         find_nearest_classes, len(several), work, several, *compared, number, start, number, every

@@ -72,25 +72,27 @@ def _count_rows_fitting(
     before = np.concatenate(([0], np.cumsum(release.rows[classes])))
     candidates = before[start[1:]] - before[start[:-1]]
     agreed = np.full(len(candidates), -1, np.int32)
-    found = np.diff(start) > 0
-    if axis is None or not found.any():
+    is_found = np.diff(start) > 0
+    if axis is None or not is_found.any():
         return candidates, agreed
     values = release.histogram(axis)
     low, high = values.value[values.start[:-1]], values.value[values.start[1:] - 1]
-    at = start[:-1][found]  # values ascend in a class: all agree where the ends do
+    at = start[:-1][is_found]  # values ascend in a class: all agree where the ends do
     lowest = np.minimum.reduceat(low[classes], at)
-    agreed[found] = np.where(lowest == np.maximum.reduceat(high[classes], at), lowest, -1)
+    agreed[is_found] = np.where(lowest == np.maximum.reduceat(high[classes], at), lowest, -1)
     return candidates, agreed
 
 
 def _group_single_classes(start: Ints, classes: Ints) -> tuple[Ints, Ints]:
     """One key of those that fit the same single class, and all others; which stands for each."""
     number = np.diff(start)
-    alone = number == 1
+    is_single = number == 1
     label = np.zeros(len(number), np.int64)
-    label[alone] = classes[start[:-1][alone]]
+    label[is_single] = classes[start[:-1][is_single]]
     size = int(classes.max(initial=-1)) + 1
-    label[~alone] = np.where(number[~alone] == 0, size, size + 1 + np.flatnonzero(~alone))
+    label[~is_single] = np.where(
+        number[~is_single] == 0, size, size + 1 + np.flatnonzero(~is_single)
+    )
     _, each, of = np.unique(label, return_index=True, return_inverse=True)
     return each, of
 
@@ -109,14 +111,14 @@ def _count_and_agree(
 ) -> tuple[Ints, NDArray[np.int32]]:
     """People and what they agree on, from pairs of a key and a row that fits it."""
     assert release.person is not None
-    who, size = release.person[row], int(release.person.max(initial=-1)) + 1
-    _, once = number_combinations((key, who), (keys, size))
+    person, size = release.person[row], int(release.person.max(initial=-1)) + 1
+    _, once = number_combinations((key, person), (keys, size))
     candidates = np.bincount(key[once], minlength=keys)
     agreed = np.full(keys, -1, np.int32)
     if values is None:
         return candidates, agreed
     value, most = values[row], int(values.max(initial=-1)) + 1
-    _, having = number_combinations((key, who, value), (keys, size, most))
+    _, having = number_combinations((key, person, value), (keys, size, most))
     pair, first = number_combinations((key[having], value[having]), (keys, most))
     common = np.bincount(pair, minlength=len(first)) == candidates[key[having][first]]
     agreed[key[having][first[common]]] = value[having][first[common]]
@@ -165,12 +167,12 @@ def find_certain_by_classes(release: ReleaseView, axis: Axis) -> NDArray[Any]:
     class_, person = release.class_[known[first]], release.person[known[first]]
     length = values.distinct[class_]
     value = values.value[expand_ranges(values.start[:-1][class_], length)]
-    who = np.repeat(person, length)
-    pair, one = number_combinations((who, value), (size, axis.size))
-    in_all = np.bincount(pair) == np.bincount(person, minlength=size)[who[one]]
-    left = np.bincount(who[one][in_all], minlength=size)
-    missing = in_all & (value[one] == axis.null_code) & axis.unknown
-    left[who[one][missing]] = 0
+    holder = np.repeat(person, length)
+    pair, first_pair = number_combinations((holder, value), (size, axis.size))
+    in_all = np.bincount(pair) == np.bincount(person, minlength=size)[holder[first_pair]]
+    left = np.bincount(holder[first_pair][in_all], minlength=size)
+    missing = in_all & (value[first_pair] == axis.null_code) & axis.unknown
+    left[holder[first_pair][missing]] = 0
     return np.flatnonzero(left == 1)
 
 
@@ -251,9 +253,9 @@ class RemainingValues:
 
     def any_row(self, flags: Flags) -> Flags:
         """Whether anything holds of any row of each person."""
-        found = np.zeros(len(self.first), np.bool_)
-        found[self._person[flags]] = True
-        return found
+        has_row = np.zeros(len(self.first), np.bool_)
+        has_row[self._person[flags]] = True
+        return has_row
 
     @property
     def assumption(self) -> str:
@@ -274,18 +276,18 @@ def _list_values_left(evidence: ValueEvidence, release: int) -> NDArray[np.uint6
     words = (len(values.total) + 63) // 64
     pairs = np.arange(len(values.value))
     sets = collect_code_sets(values.value, pairs, values.class_, len(values.distinct), words)
-    found = np.zeros((len(start) - 1, words), np.uint64)
+    sets_left = np.zeros((len(start) - 1, words), np.uint64)
     there = np.diff(start) > 0
     if there.any():
-        found[there] = np.bitwise_or.reduceat(sets[classes], start[:-1][there], axis=0)
-    return found
+        sets_left[there] = np.bitwise_or.reduceat(sets[classes], start[:-1][there], axis=0)
+    return sets_left
 
 
 def _as_bits(total: Ints) -> NDArray[np.uint64]:
     """The values that occur, as bits (words,)."""
     codes = np.flatnonzero(total)
-    words, one = (len(total) + 63) // 64, np.zeros(len(codes), np.int64)
-    return np.asarray(collect_code_sets(codes, np.arange(len(codes)), one, 1, words)[0])
+    words, single_set = (len(total) + 63) // 64, np.zeros(len(codes), np.int64)
+    return np.asarray(collect_code_sets(codes, np.arange(len(codes)), single_set, 1, words)[0])
 
 
 def _fill_blanks(sets: NDArray[np.uint64], blank: Flags) -> NDArray[np.uint64]:
@@ -299,16 +301,16 @@ def _has_constant_values(view: View, people: Targets, person: Ints) -> bool:
     """Whether nobody has two different values, by the releases and by the truth, where any says it
     of somebody with several rows.
     """
-    told = [release for release in view.releases if release.person is not None]
+    repeated = [release for release in view.releases if release.person is not None]
     axis = view.sensitive
     blank = axis.null_code if axis is not None and axis.unknown else UNKNOWN
-    if not all(release.is_constant_but_for(blank) for release in told):
+    if not all(release.is_constant_but_for(blank) for release in repeated):
         return False
     if people.values is None:
-        return bool(told)
+        return bool(repeated)
     known = (people.values != UNKNOWN) & (people.values != blank)
     pairs = np.unique(np.stack((person[known], people.values[known])), axis=1)
-    return pairs.shape[1] == len(np.unique(person[known])) and bool(told or known.any())
+    return pairs.shape[1] == len(np.unique(person[known])) and bool(repeated or known.any())
 
 
 def _has_several_rows(view: View, people: Targets, person: Ints) -> Flags:

@@ -116,8 +116,8 @@ class RowLinks:
     @cached_property
     def could(self) -> Ints:
         """How many rows are in each linked cell, or may be: no assignment has more there."""
-        one, other = (half.could(len(self.cells)) for half in self.halves)
-        return np.minimum(one, other)
+        first, second = (half.could(len(self.cells)) for half in self.halves)
+        return np.minimum(first, second)
 
     @cached_property
     def smallest(self) -> int:
@@ -125,25 +125,25 @@ class RowLinks:
         settled = (self.could[half.settled.cell] for half in self.halves)
         return int(np.concatenate([*settled, *(half.classes for half in self.halves)]).min())
 
-    def alone(self, half: JoinSide) -> PairBundles:
+    def find_unique(self, half: JoinSide) -> PairBundles:
         """The rows of a release that are settled, and the only ones with their linked cell."""
         return half.settled.take(self.could[half.settled.cell] == 1)
 
     def exposed(self, half: JoinSide) -> PairBundles:
         """Rows that are alone now and were so in neither release; from the largest class first."""
-        alone = self.alone(half)
-        new = alone.take(alone.size > 1)
+        unique = self.find_unique(half)
+        new = unique.take(unique.size > 1)
         return new.take(np.lexsort((half.numbers(new), -new.size)))
 
     @cached_property
-    def told(self) -> JoinSide:
+    def more_exposed(self) -> JoinSide:
         """The release of which more rows are exposed, the first if equally many are."""
         return max(self.halves, key=lambda half: len(self.exposed(half).cell))
 
     @cached_property
     def worst(self) -> PairBundles | None:
         """The first exposed row, or else the settled row that is hidden among fewest."""
-        half, settled = self.told, self.told.settled
+        half, settled = self.more_exposed, self.more_exposed.settled
         exposed = self.exposed(half)
         if len(exposed.cell) or not half.resolved:
             return exposed.take(np.arange(1)) if half.resolved else None
@@ -158,19 +158,19 @@ def require_two_releases(view: View) -> tuple[ReleaseView, ReleaseView]:
             f"Rows are joined between two releases, not {len(view.releases)}.",
             "give two releases about the same people.",
         )
-    one, other = view.releases
-    if not len(one.class_) or not len(other.class_):
+    first, second = view.releases
+    if not len(first.class_) or not len(second.class_):
         raise InputError("One of the releases has no rows.", "give two releases with rows.")
-    return one, other
+    return first, second
 
 
 def number_shared_values(view: View) -> tuple[Ints, Ints]:
     """For each row of the two releases a number: alike where all shared columns agree."""
-    one, other = require_two_releases(view)
-    rows = len(one.class_)
-    if one.shared is None or other.shared is None or not len(one.shared):
-        return np.zeros(rows, np.int64), np.zeros(len(other.class_), np.int64)
-    codes = np.concatenate([one.shared, other.shared], axis=1).astype(np.int64)
+    first, second = require_two_releases(view)
+    rows = len(first.class_)
+    if first.shared is None or second.shared is None or not len(first.shared):
+        return np.zeros(rows, np.int64), np.zeros(len(second.class_), np.int64)
+    codes = np.concatenate([first.shared, second.shared], axis=1).astype(np.int64)
     codes -= codes.min(axis=1, keepdims=True)
     number, _ = number_combinations(codes, (codes.max(axis=1) + 1).tolist())
     return number[:rows].astype(np.int64), number[rows:].astype(np.int64)
@@ -180,8 +180,8 @@ def show_cell_labels(view: View, cells: Cells, number: int) -> dict[str, Any]:
     """What one of these cells says, by column, for who asked to see it."""
     if not view.show:
         return {}
-    one = cells.take(np.array([number]))
-    return {axis.name: one.labels(view.axes, j)[1][0] for j, axis in enumerate(view.axes)}
+    cell = cells.take(np.array([number]))
+    return {axis.name: cell.labels(view.axes, j)[1][0] for j, axis in enumerate(view.axes)}
 
 
 def describe_class(release: ReleaseView, class_: int, rows: Ints) -> dict[str, Any]:
@@ -208,41 +208,44 @@ def join_twins(view: View) -> tuple[Twins, Twins, Ints, Ints, Assignment]:
     """
     releases = require_two_releases(view)
     _refuse_nothing_shared(view)
-    one, other = (
+    first, second = (
         _group_twins(*each) for each in zip(releases, number_shared_values(view), strict=True)
     )
-    start, partner = _find_meeting_twins(one.cells, other.cells)
-    return one, other, start, partner, assign(one.count, other.count, start, partner)
+    start, partner = _find_meeting_twins(first.cells, second.cells)
+    return first, second, start, partner, assign(first.count, second.count, start, partner)
 
 
 def link_rows(view: View) -> RowLinks:
     """Pair the twins of both releases, and keep what all largest assignments agree on."""
-    one, other, start, others, known = join_twins(view)
-    twins = np.repeat(np.arange(len(one.class_)), np.diff(start))[known.possible]
-    partner, rows = others[known.possible], known.rows[known.possible]
-    cell, cells = _meet_cells(one, other, twins, partner)
-    size = np.minimum(one.class_rows[twins], other.class_rows[partner])
-    first = bundle_pairs(AssignablePairs(twins, partner, cell, rows, size), known.loose)
-    second = bundle_pairs(AssignablePairs(partner, twins, cell, rows, size), known.loose[::-1])
-    halves = JoinSide(1, one, other, *first), JoinSide(2, other, one, *second)
+    first_twins, second_twins, start, others, assigned = join_twins(view)
+    twins = np.repeat(np.arange(len(first_twins.class_)), np.diff(start))[assigned.possible]
+    partner, rows = others[assigned.possible], assigned.rows[assigned.possible]
+    cell, cells = _meet_cells(first_twins, second_twins, twins, partner)
+    size = np.minimum(first_twins.class_rows[twins], second_twins.class_rows[partner])
+    first = bundle_pairs(AssignablePairs(twins, partner, cell, rows, size), assigned.loose)
+    second = bundle_pairs(AssignablePairs(partner, twins, cell, rows, size), assigned.loose[::-1])
+    halves = (
+        JoinSide(1, first_twins, second_twins, *first),
+        JoinSide(2, second_twins, first_twins, *second),
+    )
     return RowLinks(halves, int(rows.sum()), cells)
 
 
-def _find_meeting_twins(one: Cells, other: Cells) -> tuple[Ints, Ints]:
+def _find_meeting_twins(first: Cells, second: Cells) -> tuple[Ints, Ints]:
     """The twins of the other side that each twins' cells meet, as ``meeting`` gives them.
 
     They are counted part by part; raises where weighing them would take too much memory.
     """
-    words = sum(bits.shape[1] for bits in one.sets.values())
-    most = MEMORY // (PAIR + 24 * (one.low.shape[1] + words))
-    step = max(64, most // max(1, len(other)))
-    counts, found, pairs = [], [], 0
-    for begin in range(0, len(one), step):
+    words = sum(bits.shape[1] for bits in first.sets.values())
+    most = MEMORY // (PAIR + 24 * (first.low.shape[1] + words))
+    step = max(64, most // max(1, len(second)))
+    counts, partners, pairs = [], [], 0
+    for begin in range(0, len(first), step):
         start, others = find_meeting_classes(
-            one.take(np.arange(begin, min(begin + step, len(one)))), other
+            first.take(np.arange(begin, min(begin + step, len(first)))), second
         )
         counts.append(np.diff(start))
-        found.append(others)
+        partners.append(others)
         pairs += len(others)
         if pairs > most:
             raise InputError(
@@ -251,14 +254,15 @@ def _find_meeting_twins(one: Cells, other: Cells) -> tuple[Ints, Ints]:
                 "releases of fewer rows.",
             )
     start = np.concatenate([[0], *counts]).cumsum()
-    return start, np.concatenate(found)
+    return start, np.concatenate(partners)
 
 
 def _refuse_nothing_shared(view: View) -> None:
     """Raises where no column in common could tell one pair of rows from another."""
     joined = any(release.shared is not None and len(release.shared) for release in view.releases)
     common = (
-        all(_narrows_anything(one, view, j) for one in view.releases) for j in range(len(view.axes))
+        all(_narrows_anything(release, view, j) for release in view.releases)
+        for j in range(len(view.axes))
     )
     if not joined and not any(common):
         raise InputError(
@@ -285,14 +289,16 @@ def _group_twins(release: ReleaseView, number: Ints) -> Twins:
     return Twins(release, class_, of.astype(np.int64), Cells(low, high, cells.sets))
 
 
-def _meet_cells(one: Twins, other: Twins, twins: Ints, partner: Ints) -> tuple[Ints, Cells]:
+def _meet_cells(
+    first_side: Twins, second_side: Twins, twins: Ints, partner: Ints
+) -> tuple[Ints, Cells]:
     """The number of each pair's linked cell, and the distinct linked cells."""
-    cells, others = one.release.cells, other.release.cells
-    classes = one.class_[twins], other.class_[partner]
+    cells, others = first_side.release.cells, second_side.release.cells
+    classes = first_side.class_[twins], second_side.class_[partner]
     number, first = number_combinations(classes, (len(cells), len(others)))
     both, _ = meet(cells.take(classes[0][first]), others.take(classes[1][first]))
-    kept, same = both.unique()
-    return same[number], both.take(kept)
+    distinct, same = both.unique()
+    return same[number], both.take(distinct)
 
 
 def _sum_by_group(group: Ints, number: Ints, groups: int) -> Ints:
@@ -306,15 +312,17 @@ def report_links(
 
     Rows are those of the release that gives more away; somebody may be exposed in the other only.
     """
-    half = links.told
-    alone, exposed = (_count_cells(links, each) for each in (RowLinks.alone, RowLinks.exposed))
+    half = links.more_exposed
+    unique, exposed = (
+        _count_cells(links, each) for each in (RowLinks.find_unique, RowLinks.exposed)
+    )
     before = [each.classes for each in links.halves]
     details = {
         "joined_on": list(view.shared),
         "resolved": half.resolved,
         "unresolved": links.paired - half.resolved,
         "unique_before": [int((rows == 1).sum()) for rows in before],
-        "unique_after": alone,
+        "unique_after": unique,
         "k_before": [int(rows.min()) for rows in before],
         "k_after": links.smallest,
         **more,
@@ -324,7 +332,9 @@ def report_links(
         people=links.paired,
         exposed=exposed,
         sure=1 / links.smallest,
-        guessing=max(int((one.rows > 0).sum()) / len(one.class_) for one in view.releases),
+        guessing=max(
+            int((release.rows > 0).sum()) / len(release.class_) for release in view.releases
+        ),
         sentence=_sentence(view, links, exposed),
         defence=defence,
         example=_example(view, links),
@@ -342,17 +352,18 @@ def _count_cells(links: RowLinks, which: Callable[[RowLinks, JoinSide], PairBund
 
 
 def _sentence(view: View, links: RowLinks, exposed: int) -> str:
-    one, other = view.releases
-    half = links.told
+    first, second = view.releases
+    half = links.more_exposed
     return (
-        f"When {one.name} and {other.name} are joined, {half.resolved:,} of {links.paired:,} rows "
-        f"{'' if half.number == 1 else f'of {other.name} '}can be told without doubt; {exposed:,} "
+        f"When {first.name} and {second.name} are joined, {half.resolved:,} of {links.paired:,} "
+        "rows "
+        f"{'' if half.number == 1 else f'of {second.name} '}can be told without doubt; {exposed:,} "
         "are then alone with what both say about them, though they were alone in neither."
     )
 
 
 def _example(view: View, links: RowLinks) -> str:
-    bundle, half = links.worst, links.told
+    bundle, half = links.worst, links.more_exposed
     if bundle is None:
         return "No row can be paired without doubt: each could be one of several."
     twins, partner = int(bundle.twins[0]), int(bundle.partner[0])
@@ -380,7 +391,10 @@ def _describe_twins(all_: Twins, twins: int) -> str:
 
 def _show_labels(view: View, links: RowLinks, bundle: PairBundles) -> dict[str, Any]:
     """What both releases say together about a bundle, where it may be shown."""
-    labels, all_ = show_cell_labels(view, links.cells, int(bundle.cell[0])), links.told.twins
+    labels, all_ = (
+        show_cell_labels(view, links.cells, int(bundle.cell[0])),
+        links.more_exposed.twins,
+    )
     values = all_.release.values
     if labels and view.sensitive is not None and values is not None:
         row = all_.rows(int(bundle.twins[0]))[0] - 1
@@ -389,7 +403,7 @@ def _show_labels(view: View, links: RowLinks, bundle: PairBundles) -> dict[str, 
 
 
 def _witness(view: View, links: RowLinks) -> dict[str, Any]:
-    bundle, half = links.worst, links.told
+    bundle, half = links.worst, links.more_exposed
     if bundle is None:
         return {}
     both = [(half.twins, int(bundle.twins[0])), (half.others, int(bundle.partner[0]))]

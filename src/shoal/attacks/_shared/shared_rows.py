@@ -48,7 +48,7 @@ class JoinedRows:
     view: View
     start: Ints
     """(releases, most classes + 1) where each class's parts begin; one part for each kept value."""
-    kept: Ints
+    kept_value: Ints
     values: Bits
     """(parts, words) the sensitive values of each part, as bits."""
     part: tuple[Ints, ...]
@@ -60,14 +60,14 @@ class JoinedRows:
         assert view.sensitive is not None
         at = [view.shared.index(name) for name in names]
         codes = np.concatenate(
-            [one.shared[at] for one in view.releases if one.shared is not None], axis=1
+            [release.shared[at] for release in view.releases if release.shared is not None], axis=1
         )
         number, _ = number_combinations(list(codes), [int(c.max(initial=0)) + 1 for c in codes])
-        ends = np.cumsum([len(one.class_) for one in view.releases])
+        ends = np.cumsum([len(release.class_) for release in view.releases])
         each = np.split(number.astype(np.int64), ends[:-1])
-        most = max(len(one.cells) for one in view.releases)
+        most = max(len(release.cells) for release in view.releases)
         start = np.zeros((len(view.releases), most + 1), np.int64)
-        kept, values, parts, before = [], [], [], 0
+        kept_values, values, parts, before = [], [], [], 0
         blank = view.sensitive.null_code if view.sensitive.unknown else -1
         for side, (release, own) in enumerate(zip(view.releases, each, strict=True)):
             assert release.values is not None
@@ -80,37 +80,37 @@ class JoinedRows:
             np.bitwise_or.at(bits, (part[there], value >> 6), bit)
             begins = np.cumsum(np.bincount(release.class_[first], minlength=most))
             start[side] = before + np.concatenate([[0], begins])
-            kept.append(own[first])
+            kept_values.append(own[first])
             values.append(bits)
             parts.append(part + before)
             before += len(first)
-        return cls(view, start, np.concatenate(kept), np.concatenate(values), tuple(parts))
+        return cls(view, start, np.concatenate(kept_values), np.concatenate(values), tuple(parts))
 
     @cached_property
-    def of_classes(self) -> list[Bits]:
+    def values_by_class(self) -> list[Bits]:
         """By release (classes, words): the values of each class."""
-        found = []
+        sets = []
         for side, release in enumerate(self.view.releases):
             bits = np.zeros((len(release.cells), self.values.shape[1]), np.uint64)
             np.bitwise_or.at(bits, release.class_, self.values[self.part[side]])
-            found.append(bits)
-        return found
+            sets.append(bits)
+        return sets
 
     def exposed_rows(self, l: int) -> NDArray[np.bool_]:
         """Which rows of the second release are of people whom a pair of classes could expose.
 
         The worst is assumed: that somebody is in every two classes whose cells meet.
         """
-        one, other = self.view.releases
-        start, first = find_meeting_classes(other.cells, one.cells)
+        first_release, second_release = self.view.releases
+        start, first = find_meeting_classes(second_release.cells, first_release.cells)
         _refuse_many(len(first))
-        second = np.repeat(np.arange(len(other.cells)), np.diff(start))
+        second = np.repeat(np.arange(len(second_release.cells)), np.diff(start))
         left, narrowed = self._left(np.stack([first, second], axis=1).astype(np.int64), l)
-        number, (own, own2) = _count_values(left), map(_count_values, self.of_classes)
+        number, (own, own2) = _count_values(left), map(_count_values, self.values_by_class)
         few = (number > 0) & (number < l) & (number < np.minimum(own[first], own2[second]))
-        classes = np.zeros(len(other.cells), np.bool_)
+        classes = np.zeros(len(second_release.cells), np.bool_)
         classes[second[few]] = True
-        return np.asarray(classes[other.class_] | narrowed[self.part[1]])
+        return np.asarray(classes[second_release.class_] | narrowed[self.part[1]])
 
     def exposed_people(self, l: int, location: str) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Which of the people are left fewer than ``l`` values, as many by each release alone.
@@ -120,10 +120,12 @@ class JoinedRows:
         assert self.view.people is not None
         people, key = group_by_key(self.view.people, self.view.axes, location)
         person, chosen = np.arange(len(people)), np.zeros((len(people), 0), np.int64)
-        alone = np.full(len(people), l, np.int64)
-        for release, values in zip(self.view.releases, self.of_classes, strict=True):
+        by_each = np.full(len(people), l, np.int64)
+        for release, values in zip(self.view.releases, self.values_by_class, strict=True):
             start, classes = locate(release, self.view.axes, people, location)
-            alone = np.minimum(alone, _count_values(_join_values(values[classes], np.diff(start))))
+            by_each = np.minimum(
+                by_each, _count_values(_join_values(values[classes], np.diff(start)))
+            )
             several = np.diff(start)[person]
             _refuse_many(int(several.sum()))
             at = np.repeat(start[person] - np.cumsum(several) + several, several)
@@ -135,12 +137,12 @@ class JoinedRows:
         there = (number > 0)[key]
         if self.view.people.present is not None:
             there &= self.view.people.present
-        return there & ((number < l) & (alone >= l))[key], there
+        return there & ((number < l) & (by_each >= l))[key], there
 
     def _left(self, chosen: Ints, l: int) -> tuple[Bits, NDArray[np.bool_]]:
         left = np.zeros((len(chosen), self.values.shape[1]), np.uint64)
-        narrowed = np.zeros(len(self.kept), np.bool_)
-        intersect_joined_values(self.start, self.kept, self.values, chosen, l, left, narrowed)
+        narrowed = np.zeros(len(self.kept_value), np.bool_)
+        intersect_joined_values(self.start, self.kept_value, self.values, chosen, l, left, narrowed)
         return left, narrowed
 
 
@@ -160,8 +162,8 @@ def _count_values(values: Bits) -> Ints:
 def _join_values(values: Bits, several: Ints) -> Bits:
     """The values of so many rows each, put together."""
     ends = np.concatenate([[0], np.cumsum(several)])
-    found = np.zeros((len(several), values.shape[1]), np.uint64)
+    joined = np.zeros((len(several), values.shape[1]), np.uint64)
     some = np.flatnonzero(several)
     if len(some):
-        found[some] = np.bitwise_or.reduceat(values, ends[:-1][some], axis=0)
-    return found
+        joined[some] = np.bitwise_or.reduceat(values, ends[:-1][some], axis=0)
+    return joined

@@ -70,7 +70,7 @@ class ValueEvidence:
     """Of each person; see ``People.values``."""
     key: NDArray[np.int64]
     """The number of each person's key in ``located``."""
-    seen: Sequence[Located] | None = None
+    fitting: Sequence[Located] | None = None
     """The classes that fit each key, where ``located`` has one of anything in their place."""
     nothing: NDArray[np.bool_] | None = None
     """Of whom no release says anything, where values are missing; None: of nobody."""
@@ -79,7 +79,7 @@ class ValueEvidence:
     def of_known(cls, plain: ValueEvidence) -> ValueEvidence:
         """The same by known values; what says nothing of somebody leaves every value there is."""
         values, keys = plain.histograms, len(plain.located[0][0]) - 1
-        if not any(one.all_blanks for one in values):
+        if not any(histogram.all_blanks for histogram in values):
             return plain
         known = plain.without_blanks
         every = np.arange(keys)
@@ -91,23 +91,23 @@ class ValueEvidence:
         return replace(
             known,
             located=[
-                _move_to_class(one, len(h.distinct), flags)
-                for one, h, flags in zip(plain.located, values, silent, strict=True)
+                _move_to_class(located, len(h.distinct), flags)
+                for located, h, flags in zip(plain.located, values, silent, strict=True)
             ],
-            histograms=[_add_class(one, *anything) for one in known.histograms],
-            seen=plain.located,
+            histograms=[_add_class(histogram, *anything) for histogram in known.histograms],
+            fitting=plain.located,
             nothing=np.asarray(silent.all(axis=0))[plain.key],
         )
 
     @property
     def without_blanks(self) -> ValueEvidence:
         """The evidence of the known values alone."""
-        if not any(one.all_blanks for one in self.histograms):
+        if not any(histogram.all_blanks for histogram in self.histograms):
             return self
         null = self.histograms[0].axis.null_code
         return replace(
             self,
-            histograms=[one.without_blanks for one in self.histograms],
+            histograms=[histogram.without_blanks for histogram in self.histograms],
             truth=np.where(self.truth == null, np.int32(UNKNOWN), self.truth),
         )
 
@@ -127,8 +127,8 @@ class ValueEvidence:
         """All releases' classes one after the other: start (releases, keys + 1), classes."""
         class_at = np.cumsum([0, *(len(h.distinct) for h in self.histograms)])
         found_at = np.cumsum([0, *(len(classes) for _, classes in self.located)])
-        start = [one + at for (one, _), at in zip(self.located, found_at, strict=False)]
-        classes = [one + at for (_, one), at in zip(self.located, class_at, strict=False)]
+        start = [begins + at for (begins, _), at in zip(self.located, found_at, strict=False)]
+        classes = [numbers + at for (_, numbers), at in zip(self.located, class_at, strict=False)]
         return np.stack(start), np.concatenate(classes)
 
     @cached_property
@@ -139,15 +139,15 @@ class ValueEvidence:
         value = np.concatenate([h.value for h in self.histograms])
         return begin, value, np.concatenate([h.count for h in self.histograms])
 
-    def classes(self, release: int, who: int) -> NDArray[np.int64]:
+    def classes(self, release: int, person: int) -> NDArray[np.int64]:
         """The classes that a person could be in by one of the releases."""
         start, classes = self.located[release]
-        return classes[start[self.key[who]] : start[self.key[who] + 1]]
+        return classes[start[self.key[person]] : start[self.key[person] + 1]]
 
-    def classes_seen(self, release: int, who: int) -> NDArray[np.int64]:
+    def classes_fitting(self, release: int, person: int) -> NDArray[np.int64]:
         """The classes that fit a person in one of the releases, whatever they say."""
-        start, classes = (self.located if self.seen is None else self.seen)[release]
-        return classes[start[self.key[who]] : start[self.key[who] + 1]]
+        start, classes = (self.located if self.fitting is None else self.fitting)[release]
+        return classes[start[self.key[person]] : start[self.key[person] + 1]]
 
     def narrowed(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """How many values each release leaves everybody, (releases, people), and all together; 0 of
@@ -179,14 +179,14 @@ class ValueEvidence:
         each, words = np.arange(len(values.value)), (len(self.total) + 63) // 64
         sets = collect_code_sets(values.value, each, class_, len(values.distinct), words)
         left = np.zeros((len(start) - 1, words), np.uint64)
-        found = np.diff(start) > 0
-        if found.any():
-            left[found] = np.bitwise_or.reduceat(sets[classes], start[:-1][found], axis=0)
+        is_found = np.diff(start) > 0
+        if is_found.any():
+            left[is_found] = np.bitwise_or.reduceat(sets[classes], start[:-1][is_found], axis=0)
         return left[self.key]
 
-    def weighed(self, who: NDArray[np.int64], temperature: float = 1.0) -> WeighedValues:
+    def weighed(self, people: NDArray[np.int64], temperature: float = 1.0) -> WeighedValues:
         """The values left for the people ``who``, weighed at a temperature."""
-        return self._weighed(self.key[who], self.truth[who], temperature)
+        return self._weighed(self.key[people], self.truth[people], temperature)
 
     def _weighed(
         self, key: NDArray[np.int64], truth: NDArray[np.int32], temperature: float = 1.0
@@ -224,14 +224,14 @@ def find_silent_releases(
     return np.asarray(silent | (at_odds & unsure))
 
 
-def _move_to_class(located: Located, class_: int, who: NDArray[np.bool_]) -> Located:
+def _move_to_class(located: Located, class_: int, moved: NDArray[np.bool_]) -> Located:
     """The same where some keys are in one class alone."""
     start, classes = located
-    length = np.where(who, 1, np.diff(start))
-    there = np.repeat(who, length)
-    found = np.full(len(there), class_, np.int64)
-    found[~there] = classes[np.repeat(~who, np.diff(start))]
-    return np.concatenate(([0], np.cumsum(length))), found
+    length = np.where(moved, 1, np.diff(start))
+    there = np.repeat(moved, length)
+    classes_after = np.full(len(there), class_, np.int64)
+    classes_after[~there] = classes[np.repeat(~moved, np.diff(start))]
+    return np.concatenate(([0], np.cumsum(length))), classes_after
 
 
 def _add_class(values: Histogram, value: NDArray[np.int32], count: NDArray[np.int64]) -> Histogram:
@@ -245,20 +245,20 @@ def _add_class(values: Histogram, value: NDArray[np.int32], count: NDArray[np.in
 
 
 def calibrate(
-    evidence: ValueEvidence, found: NDArray[np.int64], keys: NDArray[Any], rng: np.random.Generator
+    evidence: ValueEvidence, people: NDArray[np.int64], keys: NDArray[Any], rng: np.random.Generator
 ) -> dict[str, Any]:
     """What weighing gains over counting values: calibrated where true values are known.
 
     ``found`` are the people with a value left; ``keys`` (columns, people) is what is known of all.
     """
-    known = found[evidence.truth[found] != UNKNOWN]
+    known = people[evidence.truth[people] != UNKNOWN]
     learn, judge = _split_in_halves((*keys, evidence.truth), known, rng)
     if min(len(learn), len(judge)) < MIN_PEOPLE:
         few = "too few true values are known" if len(known) else "no true values are known"
         return {
             "calibrated": False,
             "reason": few,
-            "raw_posterior": _summarise_uncalibrated(evidence, found, keys),
+            "raw_posterior": _summarise_uncalibrated(evidence, people, keys),
         }
     temperature = _fit_temperature(evidence, learn)
     return {
@@ -270,11 +270,11 @@ def calibrate(
 
 
 def _summarise_uncalibrated(
-    evidence: ValueEvidence, found: NDArray[np.int64], keys: NDArray[Any]
+    evidence: ValueEvidence, people: NDArray[np.int64], keys: NDArray[Any]
 ) -> dict[str, Any]:
     """The likeliest value's posterior, which nothing says is a confidence."""
     some = _take_smallest_hashes(
-        found, _hash_people(keys, found, np.random.default_rng(0)), MAX_JUDGED
+        people, _hash_people(keys, people, np.random.default_rng(0)), MAX_JUDGED
     )
     stated = evidence.weighed(some).stated
     return {
@@ -295,15 +295,15 @@ def _split_in_halves(
 
 
 def _hash_people(
-    columns: Iterable[NDArray[Any]], who: NDArray[np.int64], rng: np.random.Generator
+    columns: Iterable[NDArray[Any]], people: NDArray[np.int64], rng: np.random.Generator
 ) -> NDArray[np.uint64]:
     """A random hash of what is known of each person.
 
     Drawn so, neither the order of the people matters nor is anybody judged by a twin's value.
     """
-    mixed = np.zeros(len(who), dtype=np.uint64)
+    mixed = np.zeros(len(people), dtype=np.uint64)
     for column in columns:
-        mixed ^= column[who].astype(np.uint64)
+        mixed ^= column[people].astype(np.uint64)
         mixed *= np.uint64(int(rng.integers(1 << 63)) * 2 + 1)
         mixed ^= mixed >> np.uint64(31)
     return mixed * np.uint64(int(rng.integers(1 << 63)) * 2 + 1)

@@ -11,9 +11,9 @@ from shoal.core.histogram import Histogram
 from shoal.core.theory.adversary_view import View
 
 
-def pluralise(number: int, one: str, many: str) -> str:
+def pluralise(number: int, singular: str, plural: str) -> str:
     """So many of them."""
-    return f"{number:,} {one if number == 1 else many}"
+    return f"{number:,} {singular if number == 1 else plural}"
 
 
 def is_null(view: View, code: int) -> bool:
@@ -24,9 +24,9 @@ def is_null(view: View, code: int) -> bool:
 
 def rank_value(values: Histogram, class_: int, code: int) -> int:
     """How common a value is in a class: 1, the most common; among equals the first one first."""
-    found, counts = values.of_class(class_)
-    own = counts[found.index(code)]
-    return 1 + sum(n > own or (n == own and c < code) for c, n in zip(found, counts, strict=True))
+    codes, counts = values.of_class(class_)
+    own = counts[codes.index(code)]
+    return 1 + sum(n > own or (n == own and c < code) for c, n in zip(codes, counts, strict=True))
 
 
 def describe_rank(rank: int) -> str:
@@ -52,6 +52,6 @@ def format_chance(chance: float | Fraction) -> str:
     ('over 99.9%', '100%')
     """
     number = f"{100 * float(chance):.1f}".removesuffix(".0")
-    told = "over 99.9%" if 0.9995 <= chance < 1 else f"{number}%"
+    text = "over 99.9%" if 0.9995 <= chance < 1 else f"{number}%"
     short = isinstance(chance, Fraction) and 1 < chance.denominator <= 1000
-    return f"{told} ({chance})" if short else told
+    return f"{text} ({chance})" if short else text

@@ -59,11 +59,13 @@ def count_missing_values(view: View) -> dict[str, Any]:
     but such rows: details of a finding, where there are any.
     """
     assert view.sensitive is not None
-    values = [one.row_histogram(view.sensitive) for one in view.releases]
-    missing = sum(int(one.blanks.sum()) for one in values)
+    values = [release.row_histogram(view.sensitive) for release in view.releases]
+    missing = sum(int(histogram.blanks.sum()) for histogram in values)
     if not missing:
         return {}
-    nothing = sum(int(one.blanks[one.without_blanks.distinct == 0].sum()) for one in values)
+    nothing = sum(
+        int(histogram.blanks[histogram.without_blanks.distinct == 0].sum()) for histogram in values
+    )
     return {"missing": missing, "in_classes_of_missing": nothing}
 
 
@@ -74,10 +76,10 @@ def state_no_value_added(view: View) -> tuple[str, ...]:
     if not counts:
         return ()
     name, nothing = view.sensitive.name, counts["in_classes_of_missing"]
-    alone = f"; {nothing:,} of them are in classes of nothing else, which tell nothing"
+    only_missing = f"; {nothing:,} of them are in classes of nothing else, which tell nothing"
     return (
         f"{counts['missing']:,} rows have no {name}: it may be any, and adds none to the values "
-        f"left{alone if nothing else ''}",
+        f"left{only_missing if nothing else ''}",
     )
 
 
@@ -310,8 +312,8 @@ class View:
         """A requirement as it is written of this release: of several columns it names the one."""
         if self.sensitive is None or not self.several_sensitive:
             return f'"{requirement}"'
-        asked = f"{requirement} on={format_parameter(self.sensitive.name)}"
-        return shlex.quote(asked) if '"' in asked else f'"{asked}"'
+        model_text = f"{requirement} on={format_parameter(self.sensitive.name)}"
+        return shlex.quote(model_text) if '"' in model_text else f'"{model_text}"'
 
     def value(self, code: int) -> str:
         """A sensitive value in words, where values may be shown."""

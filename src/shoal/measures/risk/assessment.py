@@ -89,15 +89,15 @@ class Assessment:
 
     def to_dict(self) -> dict[str, Any]:
         """The assessment for JSON; what is not known is null."""
-        found: dict[str, Any] = {}
+        document: dict[str, Any] = {}
         for name, value in vars(self).items():
             if name == "limit":
                 continue
-            found[name] = finite_or_none(value) if isinstance(value, float) else value
+            document[name] = finite_or_none(value) if isinstance(value, float) else value
         estimates = self.population_uniques
-        found["population_uniques"] = {name: e.to_dict() for name, e in estimates.items()}
-        found["notes"] = dict(self.notes)
-        return found
+        document["population_uniques"] = {name: e.to_dict() for name, e in estimates.items()}
+        document["notes"] = dict(self.notes)
+        return document
 
 
 def assess(
@@ -130,8 +130,12 @@ def assess(
     """
     rows = np.asarray(rows, dtype=np.int64)
     sizes = ClassSizes.of(rows)
-    seen = rows if population_rows is None else np.asarray(population_rows, dtype=np.int64)
-    journalist, to_market, notes = _assess_population(seen, population_counts, population_members)
+    population_classes = (
+        rows if population_rows is None else np.asarray(population_rows, dtype=np.int64)
+    )
+    journalist, to_market, notes = _assess_population(
+        population_classes, population_counts, population_members
+    )
     size, persons = _count_by_smallest_class(sizes, rows, members)
     people = int(persons.sum())
     estimates, more = _estimate_uniqueness(sizes, sampling_fraction)
@@ -192,9 +196,13 @@ def estimate_population_uniqueness(
     sizes: ClassSizes, fraction: float
 ) -> dict[str, UniquenessEstimate]:
     """Each estimate by its name, and under ``dankar`` the one to believe."""
-    one, two, three = pitman(sizes, fraction), zayatz(sizes, fraction), snb(sizes, fraction)
-    believed = choose_estimate(one, two, three, fraction)
-    return {"pitman": one, "zayatz": two, "snb": three, "dankar": believed}
+    by_pitman, by_zayatz, by_snb = (
+        pitman(sizes, fraction),
+        zayatz(sizes, fraction),
+        snb(sizes, fraction),
+    )
+    believed = choose_estimate(by_pitman, by_zayatz, by_snb, fraction)
+    return {"pitman": by_pitman, "zayatz": by_zayatz, "snb": by_snb, "dankar": believed}
 
 
 def _assess_population(

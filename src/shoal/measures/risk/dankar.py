@@ -36,7 +36,7 @@ def choose_estimate(
 ) -> UniquenessEstimate:
     """Apply the rule to estimates that are made already."""
     wanted = of_pitman if fraction <= THRESHOLD else of_snb
-    if not wanted.found:
+    if not wanted.is_available:
         reason = f"{wanted.estimator} has no estimate ({wanted.reason})"
         return _label_as_dankar(replace(of_zayatz, reason=reason))
     if wanted is of_snb and of_zayatz.uniques < wanted.uniques:

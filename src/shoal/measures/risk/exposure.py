@@ -90,9 +90,9 @@ def measure_exposure(tally: Tally, cut: Cut, column: int | None = None) -> Expos
     people = _People.of(tally, cut)
     rows = np.bincount(people.class_, people.count, cut.classes)
     everybody = float(rows.sum())
-    covered = sum((one.covered() for one in people.located(cut)), np.zeros(cut.classes))
-    found = sum((one.picked(rows, covered) for one in people.located(cut)), np.zeros(2))
-    identity = AdversarySuccess.of(found / everybody, cut.classes / everybody)
+    covered = sum((part.covered() for part in people.located(cut)), np.zeros(cut.classes))
+    picked = sum((part.picked(rows, covered) for part in people.located(cut)), np.zeros(2))
+    identity = AdversarySuccess.of(picked / everybody, cut.classes / everybody)
     if column is None:
         return Exposure(identity)
     axis, codes = tally.sensitive[column], tally.values[column]
@@ -101,7 +101,7 @@ def measure_exposure(tally: Tally, cut: Cut, column: int | None = None) -> Expos
     if not valued:
         return Exposure(identity)
     step = max(1, min(AT_ONCE, CELLS // axis.size))
-    parts = (one.guessed(values, codes, covered) for one in people.located(cut, step))
+    parts = (part.guessed(values, codes, covered) for part in people.located(cut, step))
     right = sum(parts, np.zeros(2)) / valued
     known = values.largest(values.count).sum() / valued
     return Exposure(identity, AdversarySuccess.of(right, known), float(values.total.max() / valued))
@@ -169,8 +169,10 @@ class _Part:
     ) -> NDArray[np.float64]:
         """Of how many the likeliest value is right: by rows, and weighed by the people who fit."""
         weighed = values.count / covered[values.class_]
-        counts = (self.fits @ _as_matrix(values, one) for one in (values.count, weighed))
-        return np.array([self._right(one.toarray(), codes, values.total > 0) for one in counts])
+        counts = (self.fits @ _as_matrix(values, weights) for weights in (values.count, weighed))
+        return np.array(
+            [self._right(likely.toarray(), codes, values.total > 0) for likely in counts]
+        )
 
     def _right(
         self, likely: NDArray[np.float64], codes: NDArray[Any], known: NDArray[np.bool_]

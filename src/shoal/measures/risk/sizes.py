@@ -76,7 +76,7 @@ class UniquenessEstimate:
     parameters: Mapping[str, float] = field(default_factory=dict)
 
     @property
-    def found(self) -> bool:
+    def is_available(self) -> bool:
         """Whether there is an estimate at all."""
         return not math.isnan(self.uniques)
 

@@ -13,8 +13,6 @@ as improved by Haas and Stokes.
 G. Chen, S. Keller-McNulty, Estimation of identification disclosure risk in microdata,
 J. Official Statistics 14 (1998). P. Haas, L. Stokes, Estimating the number of classes in a finite
 population, J. American Statistical Association 93 (1998).
-
-Where a function changes its sign: slow, and impossible to send astray.
 """
 
 from __future__ import annotations
@@ -30,9 +28,6 @@ from shoal.measures.risk.sizes import (
     without_estimate,
     without_uniques,
 )
-
-# Where a function changes its sign: slow, and impossible to send astray.
-
 
 STEPS = 200
 
@@ -57,9 +52,6 @@ def bisect(function: Callable[[float], float], low: float, high: float) -> float
         else:
             low = middle
     return (low + high) / 2
-
-
-# The slide negative binomial estimate of population uniqueness.
 
 
 ASSUMPTIONS = (
@@ -92,8 +84,10 @@ def snb(sizes: ClassSizes, fraction: float) -> UniquenessEstimate:
         reason = "the equations for the classes of one and of two rows have no solution"
         return without_estimate("snb", ASSUMPTIONS, reason)
     uniques, alpha, beta = max(solutions)
-    found = {"alpha": alpha, "beta": beta, "classes": classes}
-    return UniquenessEstimate("snb", uniques, uniques / population, ASSUMPTIONS, parameters=found)
+    parameters = {"alpha": alpha, "beta": beta, "classes": classes}
+    return UniquenessEstimate(
+        "snb", uniques, uniques / population, ASSUMPTIONS, parameters=parameters
+    )
 
 
 def population_classes(sizes: ClassSizes, f: float) -> float:

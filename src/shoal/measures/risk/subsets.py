@@ -69,11 +69,11 @@ def subset_risks(
     codes, number = _roll_up(np.asarray(keys), sizes, np.asarray(count, dtype=np.int64))
     few = len(columns) <= ALL_UP_TO and len(number) << len(columns) <= WORK
     walk = _walk_all if few else _walk_small
-    found = {found.columns: found for found in walk(columns, codes, tuple(sizes), number)}
-    for kept in {tuple(sorted(one)) for one in also} - set(found) - {()}:
-        part = _project(columns, codes, tuple(sizes), number, kept)
-        found[kept] = _subset(part[0], part[3])
-    return sorted(found.values(), key=lambda subset: (len(subset.columns), subset.columns))
+    subsets = {subset.columns: subset for subset in walk(columns, codes, tuple(sizes), number)}
+    for chosen in {tuple(sorted(subset)) for subset in also} - set(subsets) - {()}:
+        part = _project(columns, codes, tuple(sizes), number, chosen)
+        subsets[chosen] = _subset(part[0], part[3])
+    return sorted(subsets.values(), key=lambda subset: (len(subset.columns), subset.columns))
 
 
 def rank_revealing_columns(
@@ -84,9 +84,14 @@ def rank_revealing_columns(
     steps: list[Subset] = []
     while len(chosen) < len(among):
         tried = [tuple(sorted((*chosen, column))) for column in among if column not in chosen]
-        counts = [_roll_up(keys[list(one)], [sizes[i] for i in one], count)[1] for one in tried]
-        found = [_subset(one, counted) for one, counted in zip(tried, counts, strict=True)]
-        steps.append(max(found, key=lambda one: (one.uniques, one.classes)))
+        counts = [
+            _roll_up(keys[list(columns)], [sizes[i] for i in columns], count)[1]
+            for columns in tried
+        ]
+        subsets = [
+            _subset(columns, counted) for columns, counted in zip(tried, counts, strict=True)
+        ]
+        steps.append(max(subsets, key=lambda subset: (subset.uniques, subset.classes)))
         chosen = steps[-1].columns
     return steps
 
@@ -99,8 +104,8 @@ def _walk_all(
     if len(columns) == 1:
         return
     for drop in range(first, len(columns)):
-        kept = [i for i in range(len(columns)) if i != drop]
-        yield from _walk_all(*_project(columns, codes, sizes, count, kept), drop)
+        remaining = [i for i in range(len(columns)) if i != drop]
+        yield from _walk_all(*_project(columns, codes, sizes, count, remaining), drop)
 
 
 def _walk_small(
@@ -109,12 +114,12 @@ def _walk_small(
     """All columns, all but one, and the small subsets, each of these from one of ``SMALL``."""
     yield _subset(columns, count)
     everything = range(len(columns))
-    for kept in combinations(everything, len(columns) - 1):
-        if kept:
-            part = _project(columns, codes, sizes, count, kept)
+    for chosen in combinations(everything, len(columns) - 1):
+        if chosen:
+            part = _project(columns, codes, sizes, count, chosen)
             yield _subset(part[0], part[3])
-    for kept in combinations(everything, min(SMALL, len(columns))):
-        yield from _walk_all(*_project(columns, codes, sizes, count, kept))
+    for chosen in combinations(everything, min(SMALL, len(columns))):
+        yield from _walk_all(*_project(columns, codes, sizes, count, chosen))
 
 
 def _project(
@@ -122,11 +127,11 @@ def _project(
     codes: Codes,
     sizes: tuple[int, ...],
     count: Counts,
-    kept: Sequence[int],
+    chosen: Sequence[int],
 ) -> tuple[tuple[int, ...], Codes, tuple[int, ...], Counts]:
-    kept_sizes = tuple(sizes[i] for i in kept)
-    codes, count = _roll_up(codes[list(kept)], kept_sizes, count)
-    return tuple(columns[i] for i in kept), codes, kept_sizes, count
+    kept_sizes = tuple(sizes[i] for i in chosen)
+    codes, count = _roll_up(codes[list(chosen)], kept_sizes, count)
+    return tuple(columns[i] for i in chosen), codes, kept_sizes, count
 
 
 def _subset(columns: tuple[int, ...], count: Counts) -> Subset:
