@@ -477,7 +477,6 @@ def _settle_kind(
 
 
 def _is_silent(listing: Listing) -> bool:
-    """Whether no cell of a column says anything."""
     return all(
         word is None or is_empty_label(word) or not word.strip("*") for word in listing.words()
     )

@@ -21,13 +21,13 @@ Caveat = tuple[str, dict[str, Any], list[str]]
 """The key in the finding's details, what stands there, and the same in words."""
 
 
-def add_caveats(finding: Finding, scene: AttackContext, view: View) -> Finding:
+def add_caveats(finding: Finding, context: AttackContext, view: View) -> Finding:
     """The finding, and what it rests on."""
     names = {release.name for release in view.releases}
-    releases = [release for release in scene.releases if release.name in names]
+    releases = [release for release in context.releases if release.name in names]
     for key, numbers, words in (
         _note_columns_used(releases, view),
-        _note_unmatched_labels(scene, view, names),
+        _note_unmatched_labels(context, view, names),
         _note_unknown_columns(releases, view),
         _note_empty_cells(releases, view),
         _note_missing_person_column(releases),
@@ -69,7 +69,6 @@ def add_insider(finding: Finding, view: View, insider: Finding, wider: View) -> 
 
 
 def _note_columns_used(releases: list[PublishedTable], view: View) -> Caveat:
-    """The columns that people were looked up by, and which of them are no quasi-identifiers."""
     if view.people is None:
         return "placed_by", {}, []
     names = [axis.name for axis in view.axes if axis.name != BUCKET]
@@ -80,10 +79,9 @@ def _note_columns_used(releases: list[PublishedTable], view: View) -> Caveat:
     return "placed_by", {"columns": names}, [words]
 
 
-def _note_unmatched_labels(scene: AttackContext, view: View, names: set[str]) -> Caveat:
-    """Labels that are values of nobody: they may be groups."""
+def _note_unmatched_labels(context: AttackContext, view: View, names: set[str]) -> Caveat:
     count: dict[str, dict[str, int]] = {}
-    for release, odd in zip(scene.releases, scene.unmatched, strict=True):
+    for release, odd in zip(context.releases, context.unmatched, strict=True):
         for axis in view.axes:
             if release.name in names and axis.name in odd:
                 here = count.setdefault(axis.name, {"labels": 0, "rows": 0})
@@ -91,14 +89,14 @@ def _note_unmatched_labels(scene: AttackContext, view: View, names: set[str]) ->
                 here["rows"] += odd[axis.name][1]
     words = [
         f"In column {name!r} {here['labels']:,} labels ({here['rows']:,} rows) are values that "
-        f"{scene.lacking(name)}; if they are groups, give the hierarchy they were made with."
+        f"{context.describe_unmatched(name)}; if they are groups, give the hierarchy they were "
+        "made with."
         for name, here in count.items()
     ]
     return "unmatched_labels", count, words
 
 
 def _note_unknown_columns(releases: list[PublishedTable], view: View) -> Caveat:
-    """Columns that the releases publish and the people's table lacks."""
     used = {axis.name for axis in view.axes}
     missing = dict.fromkeys(
         name for release in releases for name in release.quasi if name not in used
@@ -108,7 +106,6 @@ def _note_unknown_columns(releases: list[PublishedTable], view: View) -> Caveat:
 
 
 def _note_empty_cells(releases: list[PublishedTable], view: View) -> Caveat:
-    """Empty cells in tables of others."""
     count = dict(_count_empty_cells(releases, view))
     total = sum(count.values())
     words = f"{total:,} empty cells in tables of others are suppressed: anything is possible there"
@@ -116,7 +113,6 @@ def _note_empty_cells(releases: list[PublishedTable], view: View) -> Caveat:
 
 
 def _note_missing_person_column(releases: list[PublishedTable]) -> Caveat:
-    """Tables of others that lack the column which would say whose their rows are."""
     lacking = {
         release.name: release.rows
         for release in releases

@@ -15,13 +15,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.adversary.answers import (
-    find_response,
-    list_as_answers,
-    name_as_answers,
-    refuse_answers,
-    sum_epsilon,
-)
 from shoal.adversary.axes import LabelReading, build_common_axes, build_value_axis, read_known_cells
 from shoal.adversary.targets import (
     PeopleTable,
@@ -36,6 +29,7 @@ from shoal.core.column import MISSING_IS_VALUE
 from shoal.core.errors import InputError, UsageError
 from shoal.core.schema import Schema
 from shoal.core.theory.adversary_view import Needs, ReleaseView, RowsOnlyError, Targets, View
+from shoal.releases.forms._noise.answers import Answers, compute_answer_chances
 from shoal.releases.forms.buckets import (
     grow_exact_axes,
     list_columns_compared_as_text,
@@ -81,7 +75,7 @@ class AttackContext:
     _person: dict[int, NDArray[np.int32] | None] = field(default_factory=dict, compare=False)
     """By release: whose each row is, where somebody has several."""
     _staged: dict[tuple[str, ...], AttackContext] = field(default_factory=dict, compare=False)
-    """By a role and names: the same scene with these columns in that role."""
+    """By a role and names: the same context with these columns in that role."""
 
     def columns(
         self, which: Sequence[int], needs: Needs, asked: Sequence[str] = ()
@@ -131,11 +125,10 @@ class AttackContext:
         )
 
     def _learnt(self, which: Sequence[int], needs: Needs, on: str | None) -> str | None:
-        """The column that a view learns."""
         return _single_column(self.columns(which, needs, () if on is None else (on,)), needs)
 
     def _by(self, names: tuple[str, ...], needs: Needs) -> AttackContext:
-        """The same scene, where these columns are looked up too, or rows joined on them."""
+        """The same context, where these columns are looked up too, or rows joined on them."""
         role = "quasi" if self.attacked(needs) is not None else "keep"
         if (role, *names) not in self._staged:
             releases = tuple(release.with_role(role, names) for release in self.releases)
@@ -183,7 +176,7 @@ class AttackContext:
         crowd = self.attacked(needs)
         _refuse_buckets(releases, needs, crowd)
         _refuse_centroids(releases, needs)
-        refuse_answers(releases, needs, on)
+        _refuse_answers(releases, needs, on)
         exact = grow_exact_axes(releases[0]) if needs.method else {}
         known, names = self._with(exact), [*exact, *_list_known_columns(releases, crowd)]
         answered = {name for release in releases for name in release.answers}
@@ -201,8 +194,8 @@ class AttackContext:
             replace(
                 known._published(i, names, crowd),
                 values=None if values is None else values[j],
-                response=find_response(releases[j], sensitive),
-                spent=sum_epsilon(releases[j]),
+                response=_find_response(releases[j], sensitive),
+                spent=_sum_epsilon(releases[j]),
                 judged=np.stack([codes for _, codes in judged]) if judged else None,
                 providers=None if provided is None else provided.codes,
                 shared=np.stack([codes[j] for codes in columns]) if columns else None,
@@ -257,14 +250,14 @@ class AttackContext:
             return self
         return replace(self, some=self.targets.sample(size, seed))
 
-    def without_them(self, view: View) -> View:
+    def view_control_group(self, view: View) -> View:
         """The same view of the releases, looking for the control group instead."""
         assert self.control is not None
         releases = tuple(replace(release, holds=None) for release in view.releases)
         people = self._people(self.control, view.axes, view.sensitive)
         return replace(view, releases=releases, people=people)
 
-    def lacking(self, name: str) -> str:
+    def describe_unmatched(self, name: str) -> str:
         """Who lacks the values that a column's unmatched labels are."""
         crowds = (self.targets, self.control)
         known = any(crowd is not None and name in crowd.listings for crowd in crowds)
@@ -304,7 +297,6 @@ class AttackContext:
         )
 
     def _person_of_rows(self, i: int) -> NDArray[np.int32] | None:
-        """Whose each row of a release is, where somebody has several."""
         if i not in self._person:
             self._person[i] = number_people_of_rows(self.releases[i])
         return self._person[i]
@@ -346,7 +338,7 @@ class AttackContext:
         keys, cells = _code_people(crowd, axes, self.valued_blanks)
         truth = None
         if sensitive is not None and sensitive.name in crowd.listings:
-            known = name_as_answers(self.releases, sensitive.name, crowd.listings[sensitive.name])
+            known = _name_as_answers(self.releases, sensitive.name, crowd.listings[sensitive.name])
             truth = code_on_axis(known, sensitive)
         return Targets(keys, crowd.rows, truth, cells=cells, person=crowd.person)
 
@@ -389,7 +381,6 @@ def _code_judged_columns(release: PublishedTable) -> list[tuple[Axis, NDArray[np
 
 
 def _code_true_values(crowd: PeopleTable, axes: Sequence[Axis]) -> NDArray[np.int32] | None:
-    """People's own values in some columns; None where their table lacks one."""
     if any(axis.name not in crowd.listings for axis in axes):
         return None
     return np.stack([code_on_axis(crowd.listings[axis.name], axis) for axis in axes])
@@ -482,7 +473,7 @@ def _build_on_axes(
     crowds: Iterable[PeopleTable | None],
     show: bool,
 ) -> AttackContext:
-    """The scene on the axes that the releases and the ``crowds`` have in common."""
+    """The context on the axes that the releases and the ``crowds`` have in common."""
     read = build_common_axes(releases, [crowd for crowd in crowds if crowd is not None])
     every: dict[str, Axis] = {}
     for name, axis in (pair for reading in read for pair in reading.axes.items()):
@@ -590,7 +581,6 @@ def _shares_a_column(release: PublishedTable, releases: Sequence[PublishedTable]
 
 
 def _list_known_columns(releases: Sequence[PublishedTable], crowd: PeopleTable | None) -> list[str]:
-    """The quasi-identifiers of the releases, as far as the adversary knows them of people."""
     names = list(dict.fromkeys(name for release in releases for name in release.quasi))
     if not all(_shares_a_column(release, releases) for release in releases):
         raise NothingSharedError(
@@ -644,7 +634,6 @@ def _check_requested_columns(releases: Sequence[PublishedTable], names: Sequence
 
 
 def _list_sensitive_columns(releases: Sequence[PublishedTable]) -> list[str]:
-    """The columns that are sensitive in all of the releases."""
     stated = [[column.name for column in release.schema.sensitive] for release in releases]
     return [name for name in stated[0] if all(name in names for names in stated)]
 
@@ -655,7 +644,7 @@ def _code_column(
     """A column that all releases publish as it is: one axis, and each release's rows on it."""
     for release in releases:
         _refuse_suppressed(release, name)
-    kind, listings = unify_spellings(list_as_answers(releases, name))
+    kind, listings = unify_spellings(_list_as_answers(releases, name))
     column = next(release.schema.column(name) for release in releases)
     axis = build_value_axis(
         column, kind, [value for listing in listings for value in listing.values]
@@ -705,3 +694,76 @@ def place_in_buckets(crowd: PeopleTable, releases: Sequence[PublishedTable]) -> 
     listing = Listing((*values, None), own)
     kinds = {**crowd.kinds, BUCKET: "number"}
     return replace(crowd, listings={**crowd.listings, BUCKET: listing}, kinds=kinds)
+
+
+# Randomised releases: answers of one person in two releases are two draws, so that no row is joined
+# by them, and what a class shows is nobody's value for sure.
+
+
+def _refuse_answers(releases: Sequence[PublishedTable], needs: Needs, on: str | None) -> None:
+    """Refuse an attack that would take answers for values."""
+    release = next((release for release in releases if release.answers), None)
+    if release is None or needs.answers or not (needs.sensitive or on in release.answers):
+        return
+    if needs.method:
+        raise InputError(
+            f"{release.name} is a partition that never looked at sensitive values: how it was made "
+            "says nothing about them.",
+            "ask what its answers say: homogeneity, or with another release intersection.",
+        )
+    if needs.provider:
+        raise InputError(
+            f"{release.name} has answers in place of values: its providers cannot find their own "
+            "rows by them.",
+            "ask what its answers say: homogeneity, or with another release intersection.",
+        )
+    raise InputError(
+        f"{release.name} has answers in place of values: what a class shows is nobody's for sure.",
+        "ask how far they are to be believed: homogeneity, or with another release intersection.",
+    )
+
+
+def _list_as_answers(releases: Sequence[PublishedTable], name: str) -> list[Listing]:
+    """A column of several releases: answers with all that may be, values as answers name them."""
+    question = _find_question(releases, name)
+    return [
+        release.answers[name].asked(release.listings[name])
+        if name in release.answers
+        else release.listings[name]
+        if question is None
+        else question.answered(release.listings[name])
+        for release in releases
+    ]
+
+
+def _name_as_answers(releases: Sequence[PublishedTable], name: str, listing: Listing) -> Listing:
+    """People's true values as the releases' answers name them."""
+    question = _find_question(releases, name)
+    return listing if question is None else question.answered(listing)
+
+
+def _find_question(releases: Sequence[PublishedTable], name: str) -> Answers | None:
+    """How a column was asked for, which must be alike where values are put into intervals."""
+    questions = [release.answers[name] for release in releases if name in release.answers]
+    if any(question.bins.starts != questions[0].bins.starts for question in questions):
+        raise InputError(
+            f"The releases have answers of {name!r} in different intervals.",
+            "attack releases that were made with the same bounds.",
+        )
+    return questions[0] if questions else None
+
+
+def _find_response(release: PublishedTable, axis: Axis | None) -> NDArray[np.float64] | None:
+    """P(answer | true) on an axis of values; None where values are as they are."""
+    question = None if axis is None else release.answers.get(axis.name)
+    if axis is None or question is None:
+        return None
+    labels = tuple(label or None for label in question.bins.labels)
+    codes = code_on_axis(Listing(labels, np.arange(len(labels), dtype=np.int32)), axis)
+    return compute_answer_chances(question, codes, axis.size)
+
+
+def _sum_epsilon(release: PublishedTable) -> float | None:
+    """What a person's answers spend in all columns of a release; None where there are none."""
+    epsilons = [float(answers.epsilon) for answers in release.answers.values()]
+    return sum(epsilons) if epsilons else None

@@ -182,7 +182,6 @@ def _rebuild_form(
     marginals: tuple[Columns, ...],
     steps: Sequence[Step],
 ) -> Counts | Synthetic:
-    """The form that publishes so, with the noise that the manifest states."""
     spend = Spend.from_json(manifest["spend"])
     noise = [
         Noise(s.mechanism, s.scale, s.times, spend, compute_noise_deviation(s.mechanism, s.scale))
@@ -377,7 +376,6 @@ def _read_claim(manifest: Mapping[str, Any]) -> Spend:
 def _prepare_rerun(
     table: Path, manifest: dict[str, Any], original: Any, reading: Mapping[str, Any]
 ) -> tuple[Rerun, Residuals | None]:
-    """What is to be run again, and what the published file says of its noise."""
     answers = read_answers(manifest)
     answered_schema = Schema(tuple(column_answers.column for column_answers in answers.values()))
     schema = answered_schema if answers else parse_released_schema(manifest)
@@ -395,7 +393,6 @@ def _prepare_rerun(
 
 
 def _compare_counts(table: Path, manifest: Mapping[str, Any], measured: MeasuredTable) -> Residuals:
-    """What was added to the true counts, beside the noise that is stated."""
     step = read_steps(manifest)[0]
     drawn = read_published_counts(table, measured.plan, manifest)
     added = [(counts - measured.marginal(marginal)).ravel() for marginal, counts in drawn.items()]
@@ -510,7 +507,6 @@ def _describe_runs(name: str, audit: EpsilonAudit, changed: bool) -> str:
 
 
 def _describe_file(file: Residuals | None, changed: bool) -> list[str]:
-    """What the published counts or answers say, in a sentence of its own."""
     if file is None:
         return []
     if changed and not file.wrong:

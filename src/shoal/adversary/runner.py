@@ -123,10 +123,10 @@ def find_usage_error(name: str, count: int, relation: str, people: bool) -> Usag
 
 
 def find_unmet_need(
-    name: str, scene: AttackContext, which: Sequence[int], request: AttackRequest
+    name: str, context: AttackContext, which: Sequence[int], request: AttackRequest
 ) -> UsageError | None:
     """What an attack needs that these releases do not have; None: nothing."""
-    wanted, releases = needs_of(name), [scene.releases[i] for i in which]
+    wanted, releases = needs_of(name), [context.releases[i] for i in which]
     stated = request.columns or any(release.schema.sensitive for release in releases)
     if wanted.sensitive and not stated:
         return UsageError(
@@ -152,7 +152,7 @@ def find_unmet_need(
 
 
 def run_attack(
-    name: str, scene: AttackContext, which: Sequence[int], request: AttackRequest
+    name: str, context: AttackContext, which: Sequence[int], request: AttackRequest
 ) -> Finding:
     """Attack some of the releases; with the control group and the interval where there are any.
 
@@ -162,12 +162,12 @@ def run_attack(
     findings: list[Finding] = []
     failures: list[tuple[str, InputError | UsageError]] = []
     spoken_of = [
-        name for name in _list_question_columns(request) if _is_published(scene, which, name)
+        name for name in _list_question_columns(request) if _is_published(context, which, name)
     ]
-    for column in scene.columns(which, wanted, spoken_of or request.columns):
+    for column in context.columns(which, wanted, spoken_of or request.columns):
         try:
-            view = scene.view(which, wanted, column)
-            findings.append(attack_view(name, scene, view, request))
+            view = context.view(which, wanted, column)
+            findings.append(attack_view(name, context, view, request))
         except (InputError, UsageError) as error:
             failures.append((column or "", error))
     if not findings:
@@ -183,9 +183,9 @@ def _list_question_columns(request: AttackRequest) -> tuple[str, ...]:
     return () if question is None else (parse_atom(question).column,)
 
 
-def _is_published(scene: AttackContext, which: Sequence[int], name: str) -> bool:
+def _is_published(context: AttackContext, which: Sequence[int], name: str) -> bool:
     """Whether all of the releases publish a column as it is; the attack refuses any other."""
-    return all(name in scene.releases[i].plain for i in which)
+    return all(name in context.releases[i].plain for i in which)
 
 
 def pick_worst_finding(
@@ -211,7 +211,6 @@ def pick_worst_finding(
 def _compare_columns(
     worst: Finding, findings: Sequence[Finding], failures: Sequence[tuple[str, str]]
 ) -> str:
-    """How the worst column stands among the others."""
     rest = sorted(
         (finding for finding in findings if finding is not worst), key=lambda finding: -finding.rate
     )
@@ -236,22 +235,24 @@ def _compare_columns(
     return f"{text} Not evaluated: {lacking}.".strip() if failures else text
 
 
-def attack_view(name: str, scene: AttackContext, view: View, request: AttackRequest) -> Finding:
-    """The attack on a view of the scene, by the columns that expose more people.
+def attack_view(name: str, context: AttackContext, view: View, request: AttackRequest) -> Finding:
+    """The attack on a view of the context, by the columns that expose more people.
 
     Everybody who holds a column that is shared may use it, or leave it out: it may have changed,
     or only be called alike.
     """
     wanted = needs_of(name)
     finding, view = _find_strongest(name, view, request)
-    others = scene.without_them(view) if scene.control is not None and view.people else None
-    finding = add_caveats(finding, scene, view)
+    others = (
+        context.view_control_group(view) if context.control is not None and view.people else None
+    )
+    finding = add_caveats(finding, context, view)
     learnt = view.sensitive.name if view.sensitive is not None and wanted.learns else ""
     names = tuple(release.name for release in view.releases)
     finding = replace(finding, releases=names, on=learnt)
     if not wanted.people or wanted.method:  # about rows, or about exactly the people in them
         return finding
-    if scene.some is not None:
+    if context.some is not None:
         finding = replace(finding, interval=wilson_interval(finding.exposed, finding.people))
     return (
         finding

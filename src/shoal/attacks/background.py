@@ -169,7 +169,6 @@ def _count_joined_pieces(some: Sequence[PersonValue]) -> str:
 
 
 def _describe_having(case: _WorstCase, some: Sequence[PersonValue]) -> str:
-    """That somebody has one of some values of a class."""
     name = case.values.axis.name
     missing, there = _split_missing(case, some)
     if not there:
@@ -178,7 +177,6 @@ def _describe_having(case: _WorstCase, some: Sequence[PersonValue]) -> str:
 
 
 def _describe_lacking(case: _WorstCase, some: Sequence[PersonValue]) -> str:
-    """That somebody has none of some values of a class."""
     name = case.values.axis.name
     missing, there = _split_missing(case, some)
     if not there:
@@ -196,7 +194,6 @@ def _split_missing(case: _WorstCase, some: Sequence[PersonValue]) -> tuple[bool,
 
 
 def _describe_values(case: _WorstCase, some: Sequence[PersonValue]) -> str:
-    """One of some values of a class, in words."""
     name, class_ = case.values.axis.name, some[0].class_
     if case.view.show:
         return f"the {name} {_join_alternatives([case.view.value(atom.value) for atom in some])}"
@@ -211,7 +208,6 @@ def _join_alternatives(words: Sequence[str]) -> str:
 
 
 def _describe_enough(case: _WorstCase) -> str:
-    """That fewer pieces do, where they do."""
     used = len(case.witness.others)
     if used == case.pieces:
         return ""
@@ -289,7 +285,6 @@ def _answer_question(
     sure: Fraction,
     rng: np.random.Generator | None = None,
 ) -> Finding:
-    """How sure the knowledge makes somebody of what it is asked ``about``."""
     atoms = list_atoms(about, knowing)
     check_same_column(atoms, values.axis.name)
     of_word, mentioned = find_value_codes(view, atoms), find_mentioned_people(view, release, atoms)
@@ -432,7 +427,6 @@ def _describe_interval(outcome: Belief) -> str:
 
 
 def _describe_combinations(case: _Question) -> str:
-    """That people fit several classes, and how far that leaves the belief open."""
     if not case.several:
         return ""
     people = pluralise(case.several, "person fits", "people fit")
@@ -611,7 +605,6 @@ def _refuse_several(view: View, asked: bool) -> None:
 
 
 def _refuse_worst_case_options(**options: object) -> None:
-    """Refuse options of the worst case where something is asked."""
     for option in (option for option, value in options.items() if value is not None):
         raise UsageError(
             f"{option} is about the worst case, and something is asked about.",
@@ -620,7 +613,6 @@ def _refuse_worst_case_options(**options: object) -> None:
 
 
 def _assume_missing_values(case: _WorstCase) -> tuple[str, ...]:
-    """What is taken to be so of rows without a value."""
     if not case.missing:
         return ()
     name = case.values.axis.name
@@ -687,7 +679,6 @@ def _describe_disclosure(case: _WorstCase, exposed: int, least: str) -> str:
 
 
 def _describe_amount(case: _WorstCase) -> str:
-    """The knowledge that is supposed, counted by its kind."""
     if case.knowledge == NEGATIONS:
         return pluralise(case.pieces, "negation", "negations")
     return f"{pluralise(case.pieces, 'piece', 'pieces')} of knowledge"

@@ -82,7 +82,6 @@ class _Coalition:
 
 
 def _find_named_providers(shares: Contributions, names: Sequence[str]) -> tuple[int, ...]:
-    """The named providers; they may not be all there are."""
     there, leaves = shares.contributors.tolist(), shares.provider.leaves
     known = {format_value(leaves[code]).strip(): code for code in there}
     if unknown := [name for name in names if name not in known]:
@@ -96,7 +95,6 @@ def _find_named_providers(shares: Contributions, names: Sequence[str]) -> tuple[
 
 
 def _check_leaves_others(shares: Contributions, members: int) -> int:
-    """So many members, where somebody is left to learn about."""
     there = len(shares.contributors)
     if members >= there:
         raise UsageError(
@@ -294,7 +292,7 @@ class _CoalitionAttack:
         return int(self.release.class_[self.worst[0]])
 
     @property
-    def named_members(self) -> str:
+    def member_names(self) -> str:
         """The coalition's providers in brackets, where they may be named."""
         return f" ({', '.join(self.names(self.chosen.members))})" if self.view.show else ""
 
@@ -332,7 +330,7 @@ def _describe(case: _CoalitionAttack, details: Mapping[str, Any]) -> str:
     before, after = details["before"], details["after"]
     return (
         f"The {'named' if case.chosen.named else 'worst'} coalition of {details['members']:,} of "
-        f"{details['providers']:,} providers{case.named_members} can be at least "
+        f"{details['providers']:,} providers{case.member_names} can be at least "
         f"{format_chance(float(case.least))} sure of the {case.left.axis.name} of "
         f"{after['exposed']:,} of {case.left.rows.sum():,} rows of others (an outsider of "
         f"{before['exposed']:,}); "
@@ -350,7 +348,7 @@ def _describe_example(case: _CoalitionAttack) -> str:
         rest = "One row is left, that of the one other person of these cells, and with it the"
     return (
         f"Row {case.worst[0] + 1:,} of the release is in a class of {rows:,}, of which "
-        f"{rows - left:,} are the coalition's own{case.named_members}. {rest} "
+        f"{rows - left:,} are the coalition's own{case.member_names}. {rest} "
         f"{case.left.axis.name}{value}."
     )
 
@@ -389,7 +387,6 @@ def _build_details(case: _CoalitionAttack) -> dict[str, Any]:
 
 
 def _count_learnt(left: Histogram, exposed: Mask, values: Histogram) -> dict[str, int]:
-    """Of the rows of others what whoever sees these rows learns."""
     return {
         "exposed": int(left.count[exposed].sum()),
         "isolated": int(left.rows[values.rows == 1].sum()),

@@ -111,7 +111,6 @@ def homogeneity(view: View, *, rng: np.random.Generator | None = None) -> Findin
 
 
 def _count_most_common(values: Histogram) -> NDArray[np.int64]:
-    """Of each class the rows of its most common value, of those that are known."""
     return values.largest(np.where(values.is_blank, 0, values.count))
 
 

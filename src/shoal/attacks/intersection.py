@@ -241,7 +241,6 @@ def find_fewest_candidates(
 
 
 def _check_view(view: View) -> None:
-    """Refuse a view that lacks what is needed."""
     if len(view.releases) < 2:
         raise InputError("An intersection needs two releases.", "give a second release.")
     if view.people is None:
@@ -256,7 +255,6 @@ def _check_view(view: View) -> None:
 
 
 def _collect_evidence(view: View, location: str) -> tuple[Targets, ValueEvidence]:
-    """What every release says of everybody."""
     assert view.people is not None
     assert view.sensitive is not None
     people, truth = view.people, view.people.values
@@ -358,12 +356,10 @@ def _compare_other_location(
 
 
 def _has_overlaps(honest: ValueEvidence) -> bool:
-    """Whether somebody fits several classes of a release."""
     return any(bool((np.diff(start) > 1).any()) for start, _ in honest.located)
 
 
 def _count_right(evidence: ValueEvidence, exposed: NDArray[np.int64]) -> dict[str, int]:
-    """Of the exposed whose values are known, how many values are settled rightly."""
     known = exposed[evidence.truth[exposed] != UNKNOWN]
     right = evidence.weighed(known).best == evidence.truth[known]
     return {"right": int(right.sum()), "exposed_known": len(known)}
@@ -398,7 +394,6 @@ def _build_finding(
 
 
 def _describe_other_location(details: dict[str, Any]) -> str:
-    """How many are exposed by the other location, to end a sentence with."""
     for other, words in OTHER_LOCATION.items():
         if other in details:
             summary = details[other]
@@ -407,7 +402,6 @@ def _describe_other_location(details: dict[str, Any]) -> str:
 
 
 def _describe_absent(details: dict[str, Any]) -> str:
-    """The people of whom nothing was said, to end a sentence with."""
     absent, left_none = details["absent"], details["no_value_left"]
     unknown = details.get("nothing_known", 0)
     text = f"; of {unknown:,} nothing is known, for values are missing" if unknown else ""
@@ -460,7 +454,6 @@ def _build_example(
 def _build_step(
     view: View, evidence: ValueEvidence, j: int, person: int
 ) -> tuple[dict[str, Any], list[int]]:
-    """What one release says of one person, and the values it leaves."""
     release, near = view.releases[j], evidence.classes_fitting(j, person)
     histogram = evidence.histograms[j].take(evidence.classes(j, person))
     values = np.unique(histogram.value).tolist()

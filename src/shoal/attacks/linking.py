@@ -441,7 +441,6 @@ def _describe(match: _Match, exposed: int) -> str:
 
 
 def _describe_ending(match: _Match) -> str:
-    """How often picked rows are right, and of how many people nothing was said."""
     absent, picked = int((match.candidates == 0).sum()), match.picking.sentence
     if not absent:
         return picked
@@ -471,7 +470,6 @@ def _describe_example(match: _Match, i: int) -> str:
 
 
 def _name_value(match: _Match, i: int) -> str:
-    """A settled value in words."""
     return match.view.value(int(match.agreed[i]))
 
 

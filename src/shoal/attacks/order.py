@@ -170,7 +170,6 @@ def _meet_row_by_row(view: View) -> _RowByRow:
 def _report_recovered(
     view: View, test: _OrderTest, row_by_row: _RowByRow, guessing: float, details: dict[str, Any]
 ) -> Finding:
-    """The rows side by side, where they stand in one order or may do so."""
     unique_rows, k = row_by_row.unique, min(details["k_before"])
     after = min(k, int(row_by_row.alike.min()))
     unique, recovered = int((row_by_row.alike == 1).sum()), int(row_by_row.narrower.sum())
@@ -215,7 +214,6 @@ def _describe(view: View, test: _OrderTest, row_by_row: _RowByRow, recovered: in
 def _report_other_order(
     view: View, test: _OrderTest, row_by_row: _RowByRow, guessing: float, details: dict[str, Any]
 ) -> Finding:
-    """That the rows do not stand in one order."""
     first, second = view.releases
     rows, k = len(first.class_), min(details["k_before"])
     why = f"{test.comparable:.1%} of their rows are comparable, by chance {test.by_chance:.1%}"

@@ -139,7 +139,6 @@ def worst_pair(
 
 
 def _check_view(view: View) -> None:
-    """Refuse a view that lacks what is needed."""
     if len(view.releases) < 2:
         raise InputError(
             "The worst pair needs two releases.", "give two releases about the same people."
@@ -185,7 +184,6 @@ def _build_boxes(release: ReleaseView, values: Histogram) -> tuple[BoxSide, Ints
 
 
 def _values_as_bits(values: Histogram) -> Bits:
-    """The values of each class as bits (classes, words)."""
     bits = np.zeros((len(values.rows), -(-values.axis.size // 64)), np.uint64)
     word, bit = values.value >> 6, (values.value & 63).astype(np.uint64)
     np.bitwise_or.at(bits, (values.class_, word), np.uint64(1) << bit)
@@ -438,7 +436,6 @@ class _SeveralReleases:
 
 
 def _concatenate_boxes(sides: Sequence[BoxSide]) -> Boxes:
-    """The classes of several releases, one after the other."""
     joined = [np.concatenate(part) for part in zip(*(side[:5] for side in sides), strict=True)]
     which = np.repeat(np.arange(len(sides)), [len(side.low) for side in sides])
     return Boxes._make([*map(np.ascontiguousarray, joined), which.astype(np.int64)])

@@ -120,7 +120,6 @@ def distributions(tally: Tally, cut: Cut) -> dict[str, tuple[Floats, Floats]]:
 
 
 def _compare(tally: Tally, releases: Sequence[Released]) -> list[Distances]:
-    """The distances of several releases from their one original."""
     distances = [Distances({}, {}) for _ in releases]
     if not tally.rows:
         return distances
@@ -310,7 +309,6 @@ def _list_columns(tally: Tally, released: Cut | EstimatedRows | None) -> list[_C
 
 
 def _list_exact_columns(axes: Sequence[Axis], codes: Ints, count: Ints) -> list[_Column]:
-    """Columns whose values stand as they are."""
     return [_Column(axis, own, count, None, -1) for axis, own in zip(axes, codes, strict=True)]
 
 
@@ -356,7 +354,6 @@ def _bin_runs(unit: Ints, low: Ints, high: Ints, units: int, size: int, width: i
 
 
 def _count_by_leaf(column: _Column) -> Floats:
-    """Rows on each leaf."""
     spans = column.spans(column.axis.size)
     rows = np.bincount(column.unit, weights=column.count, minlength=len(spans.start) - 1)
     mass = np.repeat(rows, np.diff(spans.start)) * spans.mass
@@ -392,7 +389,6 @@ def _count_by_pair(first_column: _Column, second_column: _Column) -> Floats:
 def _iterate_cell_pairs(
     first_column: _Column, second_column: _Column
 ) -> Iterator[tuple[Ints, Ints, Floats]]:
-    """Rows of each pair of cells that occurs together, block by block."""
     units = _count_units(second_column)
     if (
         first_column.unit is second_column.unit

@@ -47,14 +47,12 @@ def _sum_bits(tally: Tally, cut: Cut, column: int) -> float:
 
 
 def _count_by_code(tally: Tally, column: int) -> NDArray[np.float64]:
-    """Rows of each code in the original column."""
     size = tally.quasi[column].size
     rows = np.bincount(tally.keys[column], weights=tally.count, minlength=size)
     return rows.astype(np.float64)
 
 
 def _count_covered(cells: Cells, column: int, rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Original rows of the values that each class's cell stands for."""
     if column not in cells.sets:
         before = np.concatenate(([0.0], np.cumsum(rows)))
         return before[cells.high[:, column] + 1] - before[cells.low[:, column]]

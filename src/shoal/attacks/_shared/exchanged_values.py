@@ -124,7 +124,6 @@ class _AdversaryBeliefs:
 
 
 def _describe_beliefs(numbers: dict[str, Any]) -> str:
-    """How far anybody is believed, to end a sentence with."""
     by = ADVERSARIES[numbers["adversary"]][1]
     text = (
         f"the largest belief in a value is {numbers['largest_belief']:.1%}, by {by} "
@@ -210,7 +209,6 @@ def _rate_success(
 
 
 def _take_known(people: Targets, people_found: Keys) -> Keys:
-    """The people whose true values are known."""
     return (
         people_found[:0]
         if people.values is None

@@ -196,7 +196,6 @@ def expand_ranges(first: NDArray[Any], length: NDArray[Any]) -> NDArray[np.int64
 def _find_nearest_classes(
     release: ReleaseView, axes: Sequence[Axis], points: NDArray[np.int32]
 ) -> Located:
-    """The nearest classes of each point (columns, points)."""
     size, classes = points.shape[1], len(release.cells)
     if not size or not classes:
         return np.zeros(size + 1, dtype=np.int64), np.zeros(0, dtype=np.int64)

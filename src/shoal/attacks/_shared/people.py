@@ -284,14 +284,12 @@ def _list_values_left(evidence: ValueEvidence, release: int) -> NDArray[np.uint6
 
 
 def _as_bits(total: Ints) -> NDArray[np.uint64]:
-    """The values that occur, as bits (words,)."""
     codes = np.flatnonzero(total)
     words, single_set = (len(total) + 63) // 64, np.zeros(len(codes), np.int64)
     return np.asarray(collect_code_sets(codes, np.arange(len(codes)), single_set, 1, words)[0])
 
 
 def _fill_blanks(sets: NDArray[np.uint64], blank: Flags) -> NDArray[np.uint64]:
-    """The sets with all codes where they are blank."""
     full = sets.copy()
     full[blank] = np.uint64(2**64 - 1)
     return full

@@ -160,7 +160,6 @@ def _count_values(values: Bits) -> Ints:
 
 
 def _join_values(values: Bits, several: Ints) -> Bits:
-    """The values of so many rows each, put together."""
     ends = np.concatenate([[0], np.cumsum(several)])
     joined = np.zeros((len(several), values.shape[1]), np.uint64)
     some = np.flatnonzero(several)

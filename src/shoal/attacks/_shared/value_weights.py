@@ -235,7 +235,6 @@ def _move_to_class(located: Located, class_: int, moved: NDArray[np.bool_]) -> L
 
 
 def _add_class(values: Histogram, value: NDArray[np.int32], count: NDArray[np.int64]) -> Histogram:
-    """The histogram with one class more; the totals stay."""
     return replace(
         values,
         start=np.append(values.start, values.start[-1] + len(value)),

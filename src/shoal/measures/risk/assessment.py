@@ -166,7 +166,6 @@ def assess(
 def _estimate_uniqueness(
     sizes: ClassSizes, fraction: float | None
 ) -> tuple[dict[str, UniquenessEstimate], dict[str, str]]:
-    """Who is unique in the population, by each estimator; or why that is not estimated."""
     if not sizes.rows:
         return {}, {"prosecutor": NO_ROWS}
     if fraction is None:
@@ -185,7 +184,6 @@ def _count_by_smallest_class(
 
 
 def _mean_reciprocal(size: NDArray[np.int64], persons: NDArray[np.int64]) -> float:
-    """The mean over people of 1 / size."""
     if not len(size):
         return math.nan
     pairs = zip(persons.tolist(), size.tolist(), strict=True)
@@ -208,7 +206,6 @@ def estimate_population_uniqueness(
 def _assess_population(
     rows: NDArray[np.int64], counts: Any, members: ClassMembership | None
 ) -> tuple[float, float, dict[str, str]]:
-    """The journalist's highest and mean risk, or the reason why there is none."""
     if counts is None:
         return math.nan, math.nan, {"journalist": NO_POPULATION}
     counts = np.asarray(counts, dtype=np.int64)
