@@ -38,9 +38,11 @@ def add_automatic_levels(frame: Frame, request: Request) -> tuple[Request, list[
     if request.like is not None or not publishes_levels(request.method):
         return request, []
     bare = [column for column in request.schema.quasi if _without_levels(column)]
-    found = {column.name: _automatic(column, frame) for column in bare}
-    offers = {name: one for name, one in found.items() if one is not None}
-    notes = [_note(request.schema.column(name), one, request) for name, one in offers.items()]
+    hierarchies = {column.name: _automatic(column, frame) for column in bare}
+    offers = {name: hierarchy for name, hierarchy in hierarchies.items() if hierarchy is not None}
+    notes = [
+        _note(request.schema.column(name), hierarchy, request) for name, hierarchy in offers.items()
+    ]
     if not request.auto_hierarchies or not offers:
         return request, notes
     columns = (
@@ -76,7 +78,7 @@ def choose_interval_widths(low: float, high: float, whole: bool) -> tuple[float,
         return ()
     power = Decimal(10) ** (Decimal(range_ / MOST).adjusted())
     nice = (power * step for step in (1, 2, 5, 10))
-    width = next(one for one in nice if float(one) * MOST >= range_)
+    width = next(candidate for candidate in nice if float(candidate) * MOST >= range_)
     width = max(width, Decimal(2)) if whole else width
     widths = [float(width * 2**i) for i in range(4)]
     return tuple(int(w) if w.is_integer() else w for w in widths if w < range_)
@@ -85,8 +87,8 @@ def choose_interval_widths(low: float, high: float, whole: bool) -> tuple[float,
 def suggest_auto_hierarchies(request: Request, notes: Sequence[str]) -> list[str]:
     """What may help where a rule is not met: in one line, however many columns lack levels."""
     many = f"{len(notes):,} columns have" if len(notes) > 1 else "a column has"
-    told = f"Or add --auto-hierarchies: {many} no levels between the values and *."
-    return [told] if notes and not request.auto_hierarchies else []
+    suggestion = f"Or add --auto-hierarchies: {many} no levels between the values and *."
+    return [suggestion] if notes and not request.auto_hierarchies else []
 
 
 def _note(column: Column, hierarchy: Hierarchy, request: Request) -> str:

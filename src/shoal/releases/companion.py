@@ -114,14 +114,14 @@ def find_release(source: Any) -> tuple[Path, dict[str, Any]] | None:
 
 def check_files(table: Path, manifest: Mapping[str, Any]) -> None:
     """Refuse files that have not the hashes that the manifest tells."""
-    told = {table: manifest.get("sha256")}
+    stated = {table: manifest.get("sha256")}
     if "values" in manifest:
-        told[table.with_name(str(manifest["values"]))] = manifest.get("values_sha256")
+        stated[table.with_name(str(manifest["values"]))] = manifest.get("values_sha256")
     fake = manifest.get("counterfeits")
     if isinstance(fake, Mapping) and "sha256" in fake:
-        told[table.with_name(COUNTERFEITS)] = fake["sha256"]
-    if any(_sha256(file) != hash_ for file, hash_ in told.items()):
-        raise changed_release_error(" or ".join(file.name for file in told))
+        stated[table.with_name(COUNTERFEITS)] = fake["sha256"]
+    if any(_sha256(file) != hash_ for file, hash_ in stated.items()):
+        raise changed_release_error(" or ".join(file.name for file in stated))
 
 
 def _check_nobody(table: Path, manifest: Mapping[str, Any]) -> None:
@@ -143,8 +143,8 @@ def check_companion(source: Any, table: Path, manifest: Mapping[str, Any]) -> No
     own = _parsed(folder, table)
     if own.table_sha256 != _sha256(table):
         raise _another(own)
-    told = {**own.told, **_counts(own.verdict, manifest)}
-    if differ := [name for name, value in told.items() if manifest.get(name) != value]:
+    expected = {**own.told, **_counts(own.verdict, manifest)}
+    if differ := [name for name, value in expected.items() if manifest.get(name) != value]:
         raise InputError(
             f"The manifest and the private companion {folder.name!r} do not agree on: "
             f"{', '.join(differ)}.",
@@ -201,9 +201,9 @@ def _another(own: Companion) -> InputError:
 
 def read_companion(source: Any, table: Path) -> Companion:
     """The companion of a release's table: where the ``Release`` says, else beside the folder."""
-    found = _parsed(locate_companion(source, table), table)
-    _check_belongs(found, table)
-    return found
+    companion = _parsed(locate_companion(source, table), table)
+    _check_belongs(companion, table)
+    return companion
 
 
 def find_companion(source: Any, table: Path) -> Companion | None:
@@ -236,15 +236,17 @@ def locate_companion(source: Any, table: Path) -> Path:
 
 def _parsed(folder: Path, table: Path) -> Companion:
     try:
-        told = json.loads((folder / COMPANION).read_text(encoding="utf-8"))
-        edition, key = int(told["edition"]), _key(told["key"])
-        schema, of = Schema.parse(told["schema"]), str(told["table_sha256"])
-        second = str(told.get("values_sha256", ""))
-        facts, promised = ({n: told[n] for n in some if n in told} for some in (FACTS, PROMISED))
-        levels = _levels(told.get("levels"))
-        origin, verdict = str(told.get("input") or ""), dict(told.get("verdict") or {})
-        sketch = Sketch.from_json(told.get(SKETCH))
-        found = Companion(
+        record = json.loads((folder / COMPANION).read_text(encoding="utf-8"))
+        edition, key = int(record["edition"]), _key(record["key"])
+        schema, of = Schema.parse(record["schema"]), str(record["table_sha256"])
+        second = str(record.get("values_sha256", ""))
+        facts, promised = (
+            {n: record[n] for n in some if n in record} for some in (FACTS, PROMISED)
+        )
+        levels = _levels(record.get("levels"))
+        origin, verdict = str(record.get("input") or ""), dict(record.get("verdict") or {})
+        sketch = Sketch.from_json(record.get(SKETCH))
+        companion = Companion(
             folder,
             key,
             schema,
@@ -254,7 +256,7 @@ def _parsed(folder: Path, table: Path) -> Companion:
             promised,
             levels,
             origin,
-            _one_row(told),
+            _one_row(record),
             sketch,
             verdict,
         )
@@ -280,29 +282,31 @@ def _parsed(folder: Path, table: Path) -> Companion:
             f"The private companion is of edition {edition}; this program reads up to {EDITION}.",
             "update Shoal.",
         )
-    return found
+    return companion
 
 
-def _key(told: str) -> bytes:
+def _key(written: str) -> bytes:
     """The key that people were hashed with; by a part of it nobody would be found again."""
-    key = bytes.fromhex(told)
+    key = bytes.fromhex(written)
     if len(key) != _KEY_BYTES:
         raise ValueError
     return key
 
 
-def _one_row(told: Mapping[str, Any]) -> OneRow | None:
+def _one_row(record: Mapping[str, Any]) -> OneRow | None:
     """Which row stands for a person, as it was published; None where each has one."""
-    if "one_row" not in told:
+    if "one_row" not in record:
         return None
-    return OneRow.parse(told["one_row"], told["one_row_person"], bytes.fromhex(told["one_row_key"]))
+    return OneRow.parse(
+        record["one_row"], record["one_row_person"], bytes.fromhex(record["one_row_key"])
+    )
 
 
-def _levels(told: Any) -> dict[str, int]:
+def _levels(stated: Any) -> dict[str, int]:
     """The level of each column; none where a method means something else by the word."""
-    found = told if isinstance(told, Mapping) else {}
-    whole = all(type(level) is int and level >= 0 for level in found.values())
-    return dict(found) if whole else {}
+    levels = stated if isinstance(stated, Mapping) else {}
+    whole = all(type(level) is int and level >= 0 for level in levels.values())
+    return dict(levels) if whole else {}
 
 
 _hashes: dict[tuple[str, int, int, int], str] = {}
@@ -319,12 +323,12 @@ def _sha256(file: Path) -> str:
         stamp = str(file.absolute()), now.st_ino, now.st_size, now.st_mtime_ns
         if stamp in _hashes:
             return _hashes[stamp]
-        found = hash_file(file)
+        digest = hash_file(file)
     except OSError:
         raise InputError(f"{file.name} cannot be opened.", "check the release folder.") from None
     if time.time_ns() - now.st_mtime_ns > _TICK:
-        _hashes[stamp] = found
-    return found
+        _hashes[stamp] = digest
+    return digest
 
 
 def _damaged(folder: Path) -> InputError:
@@ -361,9 +365,9 @@ def read_people(folder: Path, rows: int | None = None) -> pa.Array:
 def read_providers(folder: Path) -> pa.Array:
     """Who provided each of the table's rows."""
     hint = 'publish the table with a column of the role "provider".'
-    found = _read_rows(folder, "provider", "who provided the rows", hint)
+    providers = _read_rows(folder, "provider", "who provided the rows", hint)
     _check_seal(folder, needed=(folder / COMPANION).is_file())  # there is none while publishing
-    return found
+    return providers
 
 
 def _read_rows(folder: Path, column: str, what: str, hint: str) -> pa.Array:
@@ -409,8 +413,8 @@ def _seal(folder: Path) -> str:
 
 def find_rows(people: pa.Array, rows: pa.Array) -> NDArray[np.int64]:
     """The row that is about each of the keyed people; -1 for whom there is none."""
-    found: NDArray[np.int64] = pc.index_in(people, value_set=rows).fill_null(-1).to_numpy()
-    return found
+    place: NDArray[np.int64] = pc.index_in(people, value_set=rows).fill_null(-1).to_numpy()
+    return place
 
 
 def hash_people(frame: Frame, column: str, people: Distinct, key: bytes) -> pa.Array:
@@ -419,14 +423,14 @@ def hash_people(frame: Frame, column: str, people: Distinct, key: bytes) -> pa.A
     coding = Coding(column, people.values, number, None, max(len(number), 1))
     pieces = Pieces((number,), number, people.counts)
     batches = list(frame.recode([coding], pieces, (), column, key))
-    found = pa.Table.from_batches(batches)
-    order = np.argsort(found.column(0).to_numpy())
+    hashes = pa.Table.from_batches(batches)
+    order = np.argsort(hashes.column(0).to_numpy())
     if len(order) != len(number):
         raise InputError(
             f"{len(order) - len(number):,} people cannot be told from others by their number.",
             'read the person column as a code: kind = "code" in the schema.',
         )
-    return found.column(1).combine_chunks().take(pa.array(order))
+    return hashes.column(1).combine_chunks().take(pa.array(order))
 
 
 def hash_missing_person(key: bytes) -> str:

@@ -66,11 +66,11 @@ def _pieces(encoded: Encoded, cut: Cut) -> Pieces:
 
 def label_classes(axes: Sequence[Axis], cells: Cells) -> dict[str, Labels]:
     """The published labels of every class, by column."""
-    found = {}
+    labels = {}
     for j, axis in enumerate(axes):
         number, texts = cells.labels(axes, j)
-        found[axis.name] = number, pa.array(texts.tolist(), pa.string())
-    return found
+        labels[axis.name] = number, pa.array(texts.tolist(), pa.string())
+    return labels
 
 
 # Make the classes: the method's cut, settled so that what is published meets the rule.
@@ -123,8 +123,8 @@ def is_compiled(name: str, rule: Model) -> bool:
 
 def _cached(kernel: ModuleType) -> bool:
     """Whether anything of a file of kernels was compiled before."""
-    caches = (getattr(one, "_cache", None) for one in vars(kernel).values())
-    folder = next((one.cache_path for one in caches if one is not None), None)
+    caches = (getattr(function, "_cache", None) for function in vars(kernel).values())
+    folder = next((cache.cache_path for cache in caches if cache is not None), None)
     stem = kernel.__name__.rpartition(".")[2]
     return folder is None or any(Path(folder).glob(f"{stem}.*.nbi"))
 
@@ -161,11 +161,11 @@ def _check_providers_left(rule: Model, groups: Groups) -> None:
 
 
 def _too_many(tally: Tally, rule: Model, groups: Groups, needed: int, allowed: int) -> NotMetError:
-    told = _failed(rule, groups) or str(rule)
+    failed = _failed(rule, groups) or str(rule)
     share = min(1.0, needed / tally.rows + 0.0005)
     return NotMetError(
         f"No way was found to place {needed:,} of {tally.rows:,} rows in a class that meets the "
-        f"rule, {allowed:,} may be held back: {told}.",
+        f"rule, {allowed:,} may be held back: {failed}.",
         f"allow more with --hold-back {share:.3f}, or weaken the rule."
         if needed < tally.rows
         else "weaken the rule: no class can meet it with the others."
@@ -216,9 +216,9 @@ def explain_suppression(tally: Tally, cut: Cut, rule: Model) -> str:
     lines = [f"{cut.held_back:,} rows are held back. As a class by themselves:"]
     judged = judge_models(rule, groups)
     for part in judged:
-        told, word = ("meets", "reaches") if part.holds else ("fails", "would pass at")
+        outcome, word = ("meets", "reaches") if part.holds else ("fails", "would pass at")
         at = f" ({word} {format_reached(part.reached)})" if part.reached >= 0 else ""
-        lines.append(f"  {told} {part.model}{at}")
+        lines.append(f"  {outcome} {part.model}{at}")
     if all(part.holds for part in judged):
         lines.append("So they may be printed as one class of * (--held-back-as starred).")
     return "\n".join(lines)
@@ -254,17 +254,17 @@ class TableDraft:
     """
 
     def __init__(
-        self, frame: Frame, encoded: Encoded, tally: Tally, made: Cut, request: Request
+        self, frame: Frame, encoded: Encoded, tally: Tally, cut: Cut, request: Request
     ) -> None:
         self._frame, self._encoded, self._request = frame, encoded, request
         self._quasi, rule = tally.quasi, request.rule
-        self._cut = finish_cut(tally, made, request)
+        self._cut = finish_cut(tally, cut, request)
         self._groups = Groups.of(tally, self._cut, list_joint_columns(rule))
         self._facts = {
             "held_back": self._cut.held_back,
-            STARRED: made.held_back - self._cut.held_back,
+            STARRED: cut.held_back - self._cut.held_back,
             "loss": loss(tally, self._cut),
-            "explanation": explain_suppression(tally, made, rule),
+            "explanation": explain_suppression(tally, cut, rule),
             **self._cut.facts,
         }
 
@@ -320,10 +320,10 @@ class DraftInParts:
     def judged(self) -> Verdict:
         """The verdict on the classes, by construction."""
         rule = self._request.rule
-        found = [
+        verdicts = [
             judge_classes(rule, self._make(part)[2], "by construction") for part in self._parts
         ]
-        return combine_verdicts(rule, found)
+        return combine_verdicts(rule, verdicts)
 
     def rows(self, key: bytes) -> Iterator[pa.RecordBatch]:
         """Every published row with the number of its class, counted on from part to part."""

@@ -267,10 +267,10 @@ class _Step:
             return
         ours = any((self.old / mark).is_file() for mark in (MANIFEST_NAME, COMPANION))
         for name in list(_strangers(self.old)) if ours else []:
-            kept = self.final / name
-            while os.path.lexists(kept):
-                kept = kept.with_name(f"{kept.name}~")
-            _rename(self.old / name, kept)
+            place = self.final / name
+            while os.path.lexists(place):
+                place = place.with_name(f"{place.name}~")
+            _rename(self.old / name, place)
         _remove(self.old)
 
 
@@ -337,7 +337,7 @@ def tidy(*places: Path) -> None:
 def _remove_leftovers(place: Path) -> None:
     name = re.escape(place.name)
     with suppress(OSError):
-        for path in [place.with_name(one) for one in os.listdir(place.parent)]:
+        for path in [place.with_name(entry) for entry in os.listdir(place.parent)]:
             replaced = re.fullmatch(rf"\.{name}{_OLD}", path.name) and place.exists()
             if re.fullmatch(rf"\.{name}{_ASIDE}", path.name) or replaced:
                 temporary_files.remove_leftover(path)
@@ -383,8 +383,8 @@ class _Journal:
     def _read(self) -> list[_Step]:
         """What was written; nothing if that was not finished, for then nothing was renamed."""
         try:
-            told = json.loads(os.pread(self._file, 1 << 20, 0))["moves"]
-            steps = [_parsed(one) for one in told]
+            moves = json.loads(os.pread(self._file, 1 << 20, 0))["moves"]
+            steps = [_parsed(move) for move in moves]
         except (ValueError, KeyError, TypeError):
             return []
         return steps if all(map(self._is_allowed, steps)) else []
@@ -423,10 +423,10 @@ class _Journal:
             self._file = -1
 
 
-def _parsed(told: dict[str, str | bool]) -> _Step:
-    final = Path(str(told["final"]))
-    old = final.with_name(str(told["old"]))
-    return _Step(Path(str(told["new"])), final, old, bool(told["replaces"]))
+def _parsed(move: dict[str, str | bool]) -> _Step:
+    final = Path(str(move["final"]))
+    old = final.with_name(str(move["old"]))
+    return _Step(Path(str(move["new"])), final, old, bool(move["replaces"]))
 
 
 def _hold_journal(place: Path, create: bool = True) -> _Journal:

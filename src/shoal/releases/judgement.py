@@ -26,10 +26,10 @@ def judge_classes(
     rule: Model, groups: Groups, how: VerdictBasis, labels: Labels | None = None
 ) -> Verdict:
     """Whether classes meet a rule."""
-    found = judge_models(rule, groups, labels)
-    holds = len(groups) > 0 and all(part.holds for part in found)
+    judgements = judge_models(rule, groups, labels)
+    holds = len(groups) > 0 and all(part.holds for part in judgements)
     rows = int(groups.row_counts.sum())
-    return Verdict(holds, how, rows, len(groups), found, missing=_missing(groups))
+    return Verdict(holds, how, rows, len(groups), judgements, missing=_missing(groups))
 
 
 def _missing(groups: Groups) -> dict[str, int]:
@@ -60,7 +60,10 @@ def check_columns_named(rule: Model, sensitive: Sequence[str]) -> None:
         apart = "sensitive" in part.needs and not str(part).startswith("m-invariance ")
         if len(sensitive) > 1 and names_none and apart:  # m-invariance is about one column alone
             each = (str(replace(asked, on=name)) for name in sensitive)
-            flags = (f"-m {shlex.quote(one)}" if '"' in one else f'-m "{one}"' for one in each)
+            flags = (
+                f"-m {shlex.quote(requirement)}" if '"' in requirement else f'-m "{requirement}"'
+                for requirement in each
+            )
             raise UsageError(
                 f"{len(sensitive)} columns are sensitive, and {part} names none of them.",
                 f"ask for one requirement per column: {' '.join(flags)}.",
@@ -85,25 +88,30 @@ def can_judge_in_parts(rule: Model) -> bool:
     return rule.local and rule.monotone and not whole and not list_joint_columns(rule)
 
 
-def combine_verdicts(rule: Model, found: Sequence[Verdict], kept: int | None = None) -> Verdict:
-    """The verdict on a table from those on its parts; ``kept``: k with the kept columns."""
-    judgements = zip(*(one.judgements for one in found), strict=True)
+def combine_verdicts(
+    rule: Model, verdicts: Sequence[Verdict], k_with_kept: int | None = None
+) -> Verdict:
+    """The verdict on a table from those on its parts; ``k_with_kept``: k with kept columns."""
+    judgements = zip(*(verdict.judgements for verdict in verdicts), strict=True)
     joined = tuple(map(_together, split_rule(rule), judgements))
-    rows, classes = sum(one.rows for one in found), sum(one.classes for one in found)
-    names = dict.fromkeys(name for one in found for name in one.missing)
-    missing = {name: sum(one.missing.get(name, 0) for one in found) for name in names}
-    holds = all(one.holds for one in found)
-    return Verdict(holds, found[0].how, rows, classes, joined, kept, missing)
+    rows, classes = (
+        sum(verdict.rows for verdict in verdicts),
+        sum(verdict.classes for verdict in verdicts),
+    )
+    names = dict.fromkeys(name for verdict in verdicts for name in verdict.missing)
+    missing = {name: sum(verdict.missing.get(name, 0) for verdict in verdicts) for name in names}
+    holds = all(verdict.holds for verdict in verdicts)
+    return Verdict(holds, verdicts[0].how, rows, classes, joined, k_with_kept, missing)
 
 
-def _together(model: Model, found: Sequence[Judgement]) -> Judgement:
+def _together(model: Model, judgements: Sequence[Judgement]) -> Judgement:
     smaller_is_worse = getattr(model, "strongest", "largest") == "largest"
-    worst = (min if smaller_is_worse else max)(found, key=lambda one: one.reached)
+    worst = (min if smaller_is_worse else max)(judgements, key=lambda judgement: judgement.reached)
     return replace(
         worst,
-        holds=all(one.holds for one in found),
-        failing_classes=sum(one.failing_classes for one in found),
-        failing_rows=sum(one.failing_rows for one in found),
+        holds=all(judgement.holds for judgement in judgements),
+        failing_classes=sum(judgement.failing_classes for judgement in judgements),
+        failing_rows=sum(judgement.failing_rows for judgement in judgements),
     )
 
 
@@ -146,12 +154,12 @@ def _shown(witness: dict[str, Any], groups: Groups, names: bool) -> dict[str, An
     """A model's own witness, with the size of a coalition; its names only where asked for."""
     if "coalition" not in witness:
         return witness
-    told, leaves = dict(witness), groups.brought.provider.leaves
-    who = told.pop("coalition")
-    told["members"] = len(who)
+    shown, leaves = dict(witness), groups.brought.provider.leaves
+    coalition = shown.pop("coalition")
+    shown["members"] = len(coalition)
     if names:
-        told["coalition"] = sorted(format_value(leaves[code]) for code in who)
-    return told
+        shown["coalition"] = sorted(format_value(leaves[code]) for code in coalition)
+    return shown
 
 
 def _worst(model: Model, groups: Groups, holds: NDArray[np.bool_]) -> int:

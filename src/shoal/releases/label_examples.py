@@ -108,8 +108,10 @@ def read_meanings(
 
 def list_named_values(meant: Iterable[LabelMeaning | None], column: Column) -> list[Any]:
     """The values that labels name, or end at."""
-    found = dict.fromkeys(value for one in meant for value in list_example_values(one, column.kind))
-    return [value for value in found if value is None or is_allowed_value(value, column)]
+    named = dict.fromkeys(
+        value for meaning in meant for value in list_example_values(meaning, column.kind)
+    )
+    return [value for value in named if value is None or is_allowed_value(value, column)]
 
 
 def pick_values_inside(
@@ -120,13 +122,13 @@ def pick_values_inside(
     ``known`` are values that there are already.
     """
     if column.kind in ("number", "date"):
-        ranges = [one for one in meant if isinstance(one, Between)]
+        ranges = [meaning for meaning in meant if isinstance(meaning, Between)]
         there = sorted(to_position(value, column.kind) for value in known if value is not None)
         points = pick_gap_points(ranges, there, column.kind == "date")
-        found = [value_at(point, column.kind) for point in points]
+        inside = [value_at(point, column.kind) for point in points]
     else:
-        found = _codes_between([one for one in meant if isinstance(one, Span)])
-    return [value for value in found if value is not None and is_allowed_value(value, column)]
+        inside = _codes_between([meaning for meaning in meant if isinstance(meaning, Span)])
+    return [value for value in inside if value is not None and is_allowed_value(value, column)]
 
 
 def pick_gap_points(
@@ -140,11 +142,11 @@ def pick_gap_points(
     >>> gaps([Between(20, 30, True, False), Between(25, 40, False, True)], [])
     [27.0]
     """
-    ends = sorted({end for one in ranges for end in (one.low, one.high) if math.isfinite(end)})
+    ends = sorted({end for span in ranges for end in (span.low, span.high) if math.isfinite(end)})
     if not ends:
         return []
-    opened = {one.low for one in ranges if not one.low_in}
-    closed = {one.high for one in ranges if not one.high_in}
+    opened = {span.low for span in ranges if not span.low_in}
+    closed = {span.high for span in ranges if not span.high_in}
     whole = whole or (
         all(float(end).is_integer() for end in (*ends, *known)) and all(map(_holds_whole, ranges))
     )
@@ -156,19 +158,19 @@ def pick_gap_points(
         and bisect_right(known, low) == bisect_left(known, high)
     ]
     points = [low + (high - low) / 2 for low, high in wide]
-    if any(math.isinf(one.low) for one in ranges):
+    if any(math.isinf(span.low) for span in ranges):
         points.append(ends[0] - 1)
-    if any(math.isinf(one.high) for one in ranges):
+    if any(math.isinf(span.high) for span in ranges):
         points.append(ends[-1] + 1)
     return [float(math.floor(point)) if whole else point for point in points]
 
 
-def _holds_whole(one: Between) -> bool:
+def _holds_whole(span: Between) -> bool:
     """Whether a whole number lies in a range."""
-    if math.isinf(one.low) or math.isinf(one.high):
+    if math.isinf(span.low) or math.isinf(span.high):
         return True
-    first = math.floor(one.low) + 1 if not one.low_in else math.ceil(one.low)
-    return first <= one.high if one.high_in else first < one.high
+    first = math.floor(span.low) + 1 if not span.low_in else math.ceil(span.low)
+    return first <= span.high if span.high_in else first < span.high
 
 
 def _codes_between(spans: Iterable[Span]) -> list[str]:
@@ -178,8 +180,8 @@ def _codes_between(spans: Iterable[Span]) -> list[str]:
         low, high = _NUMBERED.fullmatch(span.low), _NUMBERED.fullmatch(span.high)
         if low and high and (low[1], len(low[2])) == (high[1], len(high[2])):
             ends = int(low[2]), int(high[2])
-            one = Between(*ends, low_in=span.low_in, high_in=span.high_in)
-            alike.setdefault((low[1], len(low[2])), []).append(one)
+            between = Between(*ends, low_in=span.low_in, high_in=span.high_in)
+            alike.setdefault((low[1], len(low[2])), []).append(between)
     return [
         prefix + str(int(point)).zfill(digits)
         for (prefix, digits), ranges in alike.items()
@@ -242,13 +244,13 @@ def respell_labels(
 
 def _years(labels: Collection[str], kind: str) -> Spelling:
     """``2000-09`` as others of the column are written: years 2000-2009, or a month; else None."""
-    found = {label: _YEARS.fullmatch(label.strip()) for label in labels}
+    matches = {label: _YEARS.fullmatch(label.strip()) for label in labels}
     years, months, either = False, any(_DAY.fullmatch(label.strip()) for label in labels), []
-    for label, one in found.items():
-        if one is None:
+    for label, match in matches.items():
+        if match is None:
             continue
-        rising, month = one["low"] < one["high"], "01" <= one["high"] <= "12"
-        bare = not (one["open"] or one["close"])
+        rising, month = match["low"] < match["high"], "01" <= match["high"] <= "12"
+        bare = not (match["open"] or match["close"])
         if rising and month and bare:
             either.append(label)
         years |= rising and not (month and bare)
@@ -269,9 +271,14 @@ def _short_masks(labels: Iterable[str], known: Iterable[Any], every: Iterable[st
     plain = [
         parse_label(label, "number") for label in every if not _MASKED.fullmatch(label.strip())
     ]
-    ends = [end for one in plain if isinstance(one, Between) for end in (one.low, one.high)]
+    ends = [
+        end
+        for meaning in plain
+        if isinstance(meaning, Between)
+        for end in (meaning.low, meaning.high)
+    ]
     numbers = [float(value) for value in known if value is not None] + ends if masked else []
-    fewest = min((_whole_digits(one) for one in numbers if abs(one) < 1e15), default=0)
+    fewest = min((_whole_digits(number) for number in numbers if abs(number) < 1e15), default=0)
     return {label: None for label in masked if len(label.strip().lstrip("+-")) < fewest}
 
 
@@ -283,11 +290,13 @@ def _odd_masks(
     labels: Iterable[str], kind: str, words: Collection[str], every: Iterable[str]
 ) -> Spelling:
     """Masked codes as long as no code is; where none is known, as long as not the longest mask."""
-    said = {label: parse_label(label, kind) for label in {*labels, *every}}
-    masks = {label: one.length for label, one in said.items() if isinstance(one, Masked)}
+    meant = {label: parse_label(label, kind) for label in {*labels, *every}}
+    masks = {
+        label: meaning.length for label, meaning in meant.items() if isinstance(meaning, Masked)
+    }
     if not masks:
         return {}
-    spans = [one.low for one in said.values() if isinstance(one, Span)]
+    spans = [meaning.low for meaning in meant.values() if isinstance(meaning, Span)]
     codes = [word for word in _certain(every, kind) if any(map(str.isdecimal, word))]
     lengths = {len(code) for code in (*words, *spans, *codes)} or {max(masks.values())}
     return {label: None for label in labels if masks.get(label, 0) not in {0, *lengths}}
@@ -307,7 +316,7 @@ def _words(
         return None if but and but[1] in alone else label
     if meaning.sure:
         return label
-    members = [one in alone for one in meaning.texts]
+    members = [word in alone for word in meaning.texts]
     if all(members):
         return write_set(meaning.texts)
     return write_set([label.strip()]) if meaning.loose and not any(members) else None
@@ -316,5 +325,5 @@ def _words(
 def _certain(labels: Iterable[str], kind: str) -> set[str]:
     """The values that labels name for certain."""
     meanings = [parse_label(label, kind) for label in labels if not is_empty_label(label)]
-    sure = (one.texts for one in meanings if isinstance(one, ValueSet) and one.sure)
-    return {one for texts in sure for one in texts if one is not None}
+    sure = (meaning.texts for meaning in meanings if isinstance(meaning, ValueSet) and meaning.sure)
+    return {word for texts in sure for word in texts if word is not None}

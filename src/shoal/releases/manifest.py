@@ -98,13 +98,13 @@ def publishes_answers(manifest: Mapping[str, Any]) -> bool:
     return manifest.get("form") == RANDOMISED or "answers" in manifest
 
 
-def choose_bucket_schema(given: Schema | None, own: Schema) -> Schema:
+def choose_bucket_schema(schema: Schema | None, own: Schema) -> Schema:
     """What a release in buckets is judged by: its own roles, whatever others are given.
 
     Counted over exact columns, rows would have anybody's values. Of a given schema only what it
     says of sensitive columns is taken.
     """
-    stated = {} if given is None else {column.name: column for column in given.sensitive}
+    stated = {} if schema is None else {column.name: column for column in schema.sensitive}
     return Schema(tuple(stated.get(c.name, c) if c.role == "sensitive" else c for c in own.columns))
 
 
@@ -161,9 +161,11 @@ def _missing(request: Request, counts: PublicCounts) -> dict[str, Any]:
     }
 
 
-def _occurring(found: Histogram) -> frozenset[str]:
-    leaves = found.axis.leaves
-    return frozenset(format_value(leaf) for leaf, n in zip(leaves, found.total, strict=False) if n)
+def _occurring(histogram: Histogram) -> frozenset[str]:
+    leaves = histogram.axis.leaves
+    return frozenset(
+        format_value(leaf) for leaf, n in zip(leaves, histogram.total, strict=False) if n
+    )
 
 
 def build_manifest(
@@ -226,7 +228,7 @@ def _stated(schema: Schema, values: Mapping[str, frozenset[str]], form: str) -> 
     if form != RANDOMISED:
         return shown
     pairs = zip(shown.columns, schema.columns, strict=True)
-    return Schema(tuple(own if own.role == "sensitive" else one for one, own in pairs))
+    return Schema(tuple(own if own.role == "sensitive" else public for public, own in pairs))
 
 
 def _public(column: Column, there: frozenset[str] | None) -> Column:
@@ -312,11 +314,11 @@ def write_bytes(path: Path, content: bytes, mode: int = 0o666) -> None:
         ) from None
 
 
-def replace_json(path: Path, told: Mapping[str, Any]) -> None:
+def replace_json(path: Path, data: Mapping[str, Any]) -> None:
     """Write a private record, whole or not at all, in place of any that was there."""
     new = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
     try:
-        write_json(new, told, 0o600)
+        write_json(new, data, 0o600)
         os.replace(new, path)
     except OSError as error:
         raise OutputError(

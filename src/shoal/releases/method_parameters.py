@@ -18,7 +18,7 @@ OURS = {"tally", "model", "rng", "progress", "hold_back"}
 YES, NO = frozenset({"yes", "true", "1"}), frozenset({"no", "false", "0"})
 
 
-def parse_method_parameters(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
+def parse_method_parameters(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
     """The parameters as the method takes them; refuses a method or a parameter there is not.
 
     >>> method_parameters("full-domain", {"measure": "height", "nodes": "200", "minimal": "no"})
@@ -31,12 +31,12 @@ def parse_method_parameters(name: str, given: Mapping[str, Any]) -> dict[str, An
     own = {
         p.name: p for p in signature(find_method(name)).parameters.values() if p.name not in OURS
     }
-    if unknown := sorted(set(given) - set(own)):
+    if unknown := sorted(set(settings) - set(own)):
         raise UsageError(
             f"{name} has no parameter {unknown[0]!r}.",
             f"its parameters are: {', '.join(sorted(own))}." if own else "leave it out.",
         )
-    return {key: _read(own[key], value) for key, value in given.items()}
+    return {key: _read(own[key], value) for key, value in settings.items()}
 
 
 def _read(parameter: Parameter, value: Any) -> Any:
@@ -67,10 +67,10 @@ def _whole(value: Any) -> int:
 
 
 def _number(value: Any) -> float:
-    found = float(value)
-    if isinstance(value, bool) or not math.isfinite(found):
+    number = float(value)
+    if isinstance(value, bool) or not math.isfinite(number):
         raise ValueError
-    return found
+    return number
 
 
 def _text(value: Any) -> str:

@@ -82,7 +82,7 @@ def refuse_repeated_rows(name: str, rows: int, people: int, hint: str = ONE_ROW_
 
 def read_row_persons(frame: Frame, schema: Schema) -> RowPersons | None:
     """Whom the rows of a table are about, by its person column; None where it has none."""
-    if schema.person is None or schema.person.name not in {one.name for one in frame.fields}:
+    if schema.person is None or schema.person.name not in {field.name for field in frame.fields}:
         return None
     column = frame.column(schema.person.name)
     refuse_nameless_rows(schema.person.name, column.null_count)
@@ -101,7 +101,7 @@ def check_population(population: Frame, schema: Schema, person: str | None = Non
     ``person``: the column that says so, unless the schema names one.
     """
     person = schema.person.name if schema.person else person
-    if person is None or person not in {one.name for one in population.fields}:
+    if person is None or person not in {field.name for field in population.fields}:
         return
     profile = population.profile([person])[person]
     rows = profile.rows - profile.nulls
@@ -143,16 +143,18 @@ def read_keyed_persons(folder: Path, schema: Schema, key: bytes) -> RowPersons |
     refuse_nameless_rows(schema.person.name, _times(hash_missing_person(key), keyed))
     people = RowPersons.of(keyed)
     if _times(mark_counterfeit(key), keyed):
-        made = pc.equal(keyed, mark_counterfeit(key)).to_numpy(zero_copy_only=False)
-        codes = np.where(made, people.number + np.cumsum(made) - 1, people.codes)
+        is_counterfeit = pc.equal(keyed, mark_counterfeit(key)).to_numpy(zero_copy_only=False)
+        codes = np.where(
+            is_counterfeit, people.number + np.cumsum(is_counterfeit) - 1, people.codes
+        )
         _, codes = np.unique(codes, return_inverse=True)
         people = RowPersons(codes.astype(np.int32), int(codes.max()) + 1)
     return people
 
 
-def _times(one: str, keyed: pa.Array) -> int:
+def _times(person_hash: str, keyed: pa.Array) -> int:
     """How many rows have this hash."""
-    return int(pc.sum(pc.equal(keyed, one)).as_py() or 0)
+    return int(pc.sum(pc.equal(keyed, person_hash)).as_py() or 0)
 
 
 def parse_one_row(
@@ -178,14 +180,18 @@ def select_published_rows(release: Any, original: Any) -> Any:
     Which row that is was drawn, at the least among rows that are equally late: the private
     companion alone finds it again.
     """
-    found = None if original is None else find_release(release)
-    if found is None or "one_row" not in found[1] or isinstance(original, Frame | OneRowSource):
+    found_release = None if original is None else find_release(release)
+    if (
+        found_release is None
+        or "one_row" not in found_release[1]
+        or isinstance(original, Frame | OneRowSource)
+    ):
         return original
-    own = find_companion(release, found[0])
+    own = find_companion(release, found_release[0])
     if own is None or own.one_row is None:
         raise InputError(
-            f"The release has one row a person ({found[1]['one_row']}), and which rows of the "
-            "original these are its private companion alone tells, which is not at hand.",
+            f"The release has one row a person ({found_release[1]['one_row']}), and which rows of "
+            "the original these are its private companion alone tells, which is not at hand.",
             "put the companion beside the release, or leave --original out.",
         )
     return OneRowSource(original, own.one_row)

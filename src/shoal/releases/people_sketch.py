@@ -52,14 +52,16 @@ class Sketch:
 
     def to_json(self) -> dict[str, Any]:
         """For the companion."""
-        return {"of": self.of, "lowest": [f"{one:016x}" for one in self.lowest]}
+        return {"of": self.of, "lowest": [f"{value:016x}" for value in self.lowest]}
 
     @classmethod
-    def from_json(cls, told: Any) -> Sketch | None:
+    def from_json(cls, record: Any) -> Sketch | None:
         """A sketch as it was written; None where there is none, or it is damaged."""
         try:
-            lowest = tuple(int(one, 16) for one in told["lowest"])
-            return cls(str(told["of"]), lowest) if told["of"] in SAME_PEOPLE and lowest else None
+            lowest = tuple(int(value, 16) for value in record["lowest"])
+            return (
+                cls(str(record["of"]), lowest) if record["of"] in SAME_PEOPLE and lowest else None
+            )
         except (TypeError, KeyError, ValueError):
             return None
 
@@ -71,9 +73,9 @@ class Sketch:
         """
         if self.of != other.of:
             return 0.0
-        full = [one.lowest[-1] for one in (self, other) if len(one.lowest) == SIZE]
+        full = [sketch.lowest[-1] for sketch in (self, other) if len(sketch.lowest) == SIZE]
         end = min(full, default=2**64)
-        mine, theirs = ({h for h in one.lowest if h <= end} for one in (self, other))
+        mine, theirs = ({h for h in sketch.lowest if h <= end} for sketch in (self, other))
         fewest = min(len(mine), len(theirs))
         return len(mine & theirs) / fewest if fewest else 0.0
 
@@ -99,26 +101,26 @@ def sketch_people(frame: Frame, schema: Schema) -> Sketch | None:
 
 
 def _hashes(frame: Frame, names: Sequence[str]) -> NDArray[np.uint64]:
-    found = read_columns(frame, list(names))
-    each = np.zeros(len(found[names[0]].codes), np.uint64)
+    listings = read_columns(frame, list(names))
+    each = np.zeros(len(listings[names[0]].codes), np.uint64)
     for name in names:
-        words = [None if value is None else format_value(value) for value in found[name].values]
+        words = [None if value is None else format_value(value) for value in listings[name].values]
         label = name if len(names) > 1 else ""  # a person column may be called otherwise
         hashes = np.array([_hash(label, word) for word in words], np.uint64)
-        each = each * _MIX + hashes[found[name].codes]
+        each = each * _MIX + hashes[listings[name].codes]
     return each
 
 
 def _hash(name: str, word: str | None) -> int:
     """64 bits that stand for a value of a column."""
-    told = repr((name, word)).encode(errors="replace")
-    return int.from_bytes(sha256(b"shoal people 1\n" + told).digest()[:8], "big")
+    value = repr((name, word)).encode(errors="replace")
+    return int.from_bytes(sha256(b"shoal people 1\n" + value).digest()[:8], "big")
 
 
 def sketch_for_companion(frame: Frame, schema: Schema) -> Mapping[str, Any]:
     """What a release's companion says of its people; nothing where they are too many."""
-    found = sketch_people(frame, schema)
-    return {} if found is None else {SKETCH: found.to_json()}
+    sketch = sketch_people(frame, schema)
+    return {} if sketch is None else {SKETCH: sketch.to_json()}
 
 
 SKETCH = "people_sketch"

@@ -51,14 +51,14 @@ def check_surveyed_providers(rule: Model, plan: Survey) -> None:
     if not needs_providers(rule) or column is None:
         return
     axis = next(axis for axis in plan.axes if axis.name == column.name)
-    found = plan.found[column.name]
-    if absent := len(axis.leaves) - len(found.values):
+    distinct = plan.found[column.name]
+    if absent := len(axis.leaves) - len(distinct.values):
         raise InputError(
             f"{format_count(absent, 'provider')} of the declared domain of column {column.name!r} "
             f"{'has' if absent == 1 else 'have'} no rows.",
             "add their rows, or take them out of the domain.",
         )
-    check_providers(axis, find_largest_m(rule), found.nulls)
+    check_providers(axis, find_largest_m(rule), distinct.nulls)
 
 
 def check_providers(axis: Axis, m: int | None = None, unnamed: int = 0) -> None:
@@ -99,8 +99,8 @@ def _bare(name: str) -> str:
 
 def find_largest_m(rule: Model) -> int | None:
     """The most providers that a part of the rule supposes to work together; None: none says."""
-    found = [getattr(part, "m", None) for part in split_rule(rule) if needs_providers(part)]
-    return max((m for m in found if m is not None), default=None)
+    sizes = [getattr(part, "m", None) for part in split_rule(rule) if needs_providers(part)]
+    return max((m for m in sizes if m is not None), default=None)
 
 
 def missing_providers_error(rule: Model) -> UsageError:
@@ -136,20 +136,22 @@ def _untold(rule: Model, error: InputError) -> InputError:
 
 def read_row_providers_in(folder: Path, schema: Schema) -> RowProviders:
     """The same by the companion's folder and the publisher's schema."""
-    found = read_providers(folder)
-    if found.null_count:
+    providers = read_providers(folder)
+    if providers.null_count:
         raise InputError(
-            f"{format_count(found.null_count, 'row')} of the release came without a provider.",
+            f"{format_count(providers.null_count, 'row')} of the release came without a provider.",
             "publish the table with a provider in every row.",
         )
-    return _named("provider" if schema.provider is None else schema.provider.name, found)
+    return _named("provider" if schema.provider is None else schema.provider.name, providers)
 
 
-def _named(name: str, found: pa.Array) -> RowProviders:
+def _named(name: str, providers: pa.Array) -> RowProviders:
     """Providers by their names, however the companion writes them."""
-    if not (pa.types.is_string(found.type) or pa.types.is_date(found.type)):
-        found = found.cast(pa.float64(), safe=False)  # as numbers are counted when published
-    words = found.dictionary_encode()
+    if not (pa.types.is_string(providers.type) or pa.types.is_date(providers.type)):
+        providers = providers.cast(
+            pa.float64(), safe=False
+        )  # as numbers are counted when published
+    words = providers.dictionary_encode()
     names = [format_value(value) for value in words.dictionary.to_pylist()]
     return RowProviders.of(name, names, words.indices.to_numpy())
 

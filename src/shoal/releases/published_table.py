@@ -165,7 +165,7 @@ class PublishedTable:
             return np.zeros(self.rows, np.int32), np.zeros(1, np.int64)
         columns = [self.listings[name] for name in names]
         return number_combinations(
-            [one.codes for one in columns], [len(one.values) for one in columns]
+            [listing.codes for listing in columns], [len(listing.values) for listing in columns]
         )
 
     @cached_property
@@ -190,13 +190,15 @@ class PublishedTable:
         """Who provided each of its rows, who must be told apart by their names."""
         provider, column = self.roles.provider, self.provider_column
         if column is not None and provider is not None:
-            found = RowProviders.of(provider.name, column.words(), column.codes)
+            providers = RowProviders.of(provider.name, column.words(), column.codes)
         else:
             assert self.companion is not None
-            found = read_row_providers_in(self.companion.folder, self.companion.schema)
-        found.check(self.rows, self.name)
-        check_providers(found.axis, unnamed=int((found.codes == found.axis.null_code).sum()))
-        return found
+            providers = read_row_providers_in(self.companion.folder, self.companion.schema)
+        providers.check(self.rows, self.name)
+        check_providers(
+            providers.axis, unnamed=int((providers.codes == providers.axis.null_code).sum())
+        )
+        return providers
 
     @cached_property
     def apart(self) -> bool:
@@ -216,9 +218,9 @@ class PublishedTable:
     def judged(self) -> tuple[str, ...]:
         """The sensitive columns that its requirement looks at, by themselves or as a product."""
         names = [column.name for column in self.schema.sensitive]
-        told = str((self.manifest or {}).get("rule", ""))
+        text = str((self.manifest or {}).get("rule", ""))
         try:
-            asked = [one for one in unwrap_rule(parse_rule(told)) if "sensitive" in one.needs]
+            asked = [one for one in unwrap_rule(parse_rule(text)) if "sensitive" in one.needs]
         except UsageError:  # it has none, or one of its maker's own
             return ()
         stated = [getattr(one, "on", None) for one in asked]
@@ -228,17 +230,17 @@ class PublishedTable:
     @cached_property
     def method(self) -> Method | None:
         """The method that made it of its people, with its rule; None where nobody says."""
-        told = self.manifest or {}
-        make = load_methods().get(str(told.get("method")))
-        if make is None or not told.get("rule") or told.get("like"):
+        stated = self.manifest or {}
+        make = load_methods().get(str(stated.get("method")))
+        if make is None or not stated.get("rule") or stated.get("like"):
             return None
-        rule, parameters = parse_rule(str(told["rule"])), dict(told.get("parameters", {}))
+        rule, parameters = parse_rule(str(stated["rule"])), dict(stated.get("parameters", {}))
 
-        def made(tally: Tally) -> Cut:
+        def run(tally: Tally) -> Cut:
             rng = np.random.default_rng(0)
             return make(tally, rule, rng=rng, progress=None, hold_back=0, **parameters)
 
-        return made
+        return run
 
 
 def is_made_class_by_class(manifest: Mapping[str, Any]) -> bool:
@@ -271,31 +273,40 @@ def read_published_tables(
     read = iter(
         _looked_at([s for s in releases if not isinstance(s, PublishedTable)], schema, progress)
     )
-    seen = [one if isinstance(one, PublishedTable) else next(read) for one in releases]
-    _same_roles(seen)
-    names = [one.name for one in seen]
+    tables = [table if isinstance(table, PublishedTable) else next(read) for table in releases]
+    _same_roles(tables)
+    names = [table.name for table in tables]
     return tuple(
-        replace(one, name=f"{one.name} ({i})") if names.count(one.name) > 1 else one
-        for i, one in enumerate(seen, 1)
+        replace(table, name=f"{table.name} ({i})") if names.count(table.name) > 1 else table
+        for i, table in enumerate(tables, 1)
     )
 
 
 def _looked_at(
     releases: Sequence[Any], schema: Schema | Sequence[Schema] | None, progress: Progress
 ) -> list[PublishedTable]:
-    told = [find_release(source) for source in releases]
-    for _, manifest in (one for one in told if one is not None):
+    found_releases = [find_release(source) for source in releases]
+    for _, manifest in (
+        found_release for found_release in found_releases if found_release is not None
+    ):
         refuse_noisy(manifest, "has no people to look for")
     private = [
-        None if one is None else find_companion(source, one[0])
-        for source, one in zip(releases, told, strict=True)
+        None if found_release is None else find_companion(source, found_release[0])
+        for source, found_release in zip(releases, found_releases, strict=True)
     ]
-    schemas = _schemas(schema, releases, [one and one[1] for one in told], private)
-    seen = []
-    for i, (source, release, roles) in enumerate(zip(releases, told, schemas, strict=True)):
+    schemas = _schemas(
+        schema,
+        releases,
+        [found_release and found_release[1] for found_release in found_releases],
+        private,
+    )
+    tables = []
+    for i, (source, release, roles) in enumerate(
+        zip(releases, found_releases, schemas, strict=True)
+    ):
         progress("reading releases", i, len(releases))
-        seen.append(replace(_read(source, release, roles, i + 1), companion=private[i]))
-    return seen
+        tables.append(replace(_read(source, release, roles, i + 1), companion=private[i]))
+    return tables
 
 
 def _schemas(
@@ -305,38 +316,40 @@ def _schemas(
     private: Sequence[Companion | None],
 ) -> list[Schema]:
     """For each release what its columns are: as given, as its folder says, or as another's does."""
-    given: list[Schema | None] = []
+    schemas: list[Schema | None] = []
     if schema is None or isinstance(schema, Schema):
-        given += [schema] * len(manifests)
+        schemas += [schema] * len(manifests)
     else:
-        given += schema
-    if len(given) != len(manifests):
+        schemas += schema
+    if len(schemas) != len(manifests):
         raise UsageError("There is not one schema for each release.", "give one for all of them.")
-    own = [None if one is None else parse_released_schema(one) for one in manifests]
-    for i, told in enumerate(manifests):
-        if told is not None and publishes_buckets(told):
-            given[i] = _in_buckets(given[i], parse_released_schema(told))
-        if told is not None:
-            given[i] = with_answer_columns(given[i], told)
+    own = [None if manifest is None else parse_released_schema(manifest) for manifest in manifests]
+    for i, manifest in enumerate(manifests):
+        if manifest is not None and publishes_buckets(manifest):
+            schemas[i] = _in_buckets(schemas[i], parse_released_schema(manifest))
+        if manifest is not None:
+            schemas[i] = with_answer_columns(schemas[i], manifest)
     if schema is None:  # whoever gives one has said what matters
-        own = [one and _whole(one, more) for one, more in zip(own, private, strict=True)]
-    lent = next((one for one in own if one is not None), None)
-    found = [_joined(*three) or lent for three in zip(given, own, private, strict=True)]
-    for source in (one for one, known in zip(releases, found, strict=True) if known is None):
+        own = [public and _whole(public, more) for public, more in zip(own, private, strict=True)]
+    lent = next((public for public in own if public is not None), None)
+    chosen = [_joined(*three) or lent for three in zip(schemas, own, private, strict=True)]
+    for source in (
+        release for release, known in zip(releases, chosen, strict=True) if known is None
+    ):
         with open_frame(source):  # what is no table at all is told as that
             raise UsageError(
                 "Nothing says what the columns are.",
                 "add -s schema.toml (shoal schema writes one), or --quasi COLUMN and so on.",
             )
-    return [one for one in found if one is not None]
+    return [roles for roles in chosen if roles is not None]
 
 
-def _in_buckets(given: Schema | None, own: Schema) -> Schema | None:
+def _in_buckets(schema: Schema | None, own: Schema) -> Schema | None:
     """The given schema with the roles that buckets give: exact columns make no classes there."""
-    if given is None:
+    if schema is None:
         return None
     roles = {column.name: column.role for column in own.columns}
-    return Schema(tuple(replace(c, role=roles.get(c.name, c.role)) for c in given.columns))
+    return Schema(tuple(replace(c, role=roles.get(c.name, c.role)) for c in schema.columns))
 
 
 def _whole(public: Schema, private: Companion | None) -> Schema:
@@ -348,28 +361,28 @@ def _whole(public: Schema, private: Companion | None) -> Schema:
         return public
     stated = {column.name: column for column in private.schema.columns}
     labels = [stated[column.name] for column in public.quasi if column.name in stated]
-    made = {c.name: Column(c.name, "quasi", c.kind, c.hierarchy) for c in labels}
-    columns = [made.get(column.name, column) for column in public.columns]
+    labelled = {c.name: Column(c.name, "quasi", c.kind, c.hierarchy) for c in labels}
+    columns = [labelled.get(column.name, column) for column in public.columns]
     person = private.schema.person  # other dropped columns may repeat: a ward, a day
     return Schema((*columns, *([person] if person else [])))
 
 
-def _joined(given: Schema | None, own: Schema | None, private: Companion | None) -> Schema | None:
+def _joined(schema: Schema | None, own: Schema | None, private: Companion | None) -> Schema | None:
     """The given schema, and what the release says of kinds and of columns that it does not name.
 
     A column that the release publishes as it is may be given as a quasi-identifier: its values
     are cells of one value each.
     """
-    if given is None or own is None:
-        return given or own
+    if schema is None or own is None:
+        return schema or own
     for column in own.columns:
-        role = given.column(column.name).role if column.name in given.names else column.role
+        role = schema.column(column.name).role if column.name in schema.names else column.role
         if role not in (column.role, "quasi"):
             raise _different_roles(column.name, column.role, role)
     stated = (*(private.schema.columns if private else ()), *own.columns)
     kinds = {column.name: column.kind for column in stated if column.kind}
-    columns = [replace(c, kind=c.kind or kinds.get(c.name, "")) for c in given.columns]
-    more = [column for column in own.columns if column.name not in given.names]
+    columns = [replace(c, kind=c.kind or kinds.get(c.name, "")) for c in schema.columns]
+    more = [column for column in own.columns if column.name not in schema.names]
     return Schema((*columns, *more))
 
 
@@ -387,10 +400,10 @@ def _read(
                 f"{name} has none of the schema's quasi-identifiers.",
                 "name the columns by which people can be looked up, with --quasi.",
             )
-        who = [roles.provider.name] if roles.provider and roles.provider.name in there else []
+        provider = [roles.provider.name] if roles.provider and roles.provider.name in there else []
         person = [roles.person.name] if roles.person and roles.person.name in there else []
-        listings = read_columns(frame, [*(column.name for column in columns), *who, *person])
-    provider_column = listings.pop(who[0]) if who else None
+        listings = read_columns(frame, [*(column.name for column in columns), *provider, *person])
+    provider_column = listings.pop(provider[0]) if provider else None
     person_column = listings.pop(person[0]) if person else None
     if release is not None:
         return PublishedTable(name, roles, listings, release[1], provider_column=provider_column)
@@ -421,35 +434,40 @@ def _recognised(source: Any, names: Sequence[str]) -> dict[str, str]:
 
 
 def with_shared_columns(
-    seen: Sequence[PublishedTable], known: Collection[str]
+    tables: Sequence[PublishedTable], known: Collection[str]
 ) -> tuple[PublishedTable, ...]:
     """The releases with those columns that nobody gave a role and another table has too.
 
     ``known`` are the columns of people. Where one release says what such a column is, it is that
     in the others; one that says who somebody is, or who provided a row, is no such column.
     """
-    named = Counter(name for one in seen for name in (*one.listings, *one.undeclared))
+    named = Counter(name for table in tables for name in (*table.listings, *table.undeclared))
     secret = {
         c.name
-        for one in seen
-        for c in one.roles.columns
+        for table in tables
+        for c in table.roles.columns
         if c.role not in PUBLISHED_ROLES and c.role != "undecided"
     }
     shared = {
         name
-        for one in seen
-        for name in one.undeclared
+        for table in tables
+        for name in table.undeclared
         if (name in known or named[name] > 1) and name not in secret
     }
-    return tuple(_with_others(one, [n for n in one.undeclared if n in shared]) for one in seen)
+    return tuple(
+        _with_others(table, [n for n in table.undeclared if n in shared]) for table in tables
+    )
 
 
-def _with_others(seen: PublishedTable, names: Sequence[str]) -> PublishedTable:
+def _with_others(table: PublishedTable, names: Sequence[str]) -> PublishedTable:
     if not names:
-        return seen
-    labels, kinds = Schema(tuple(Column(n, "keep") for n in names)), _recognised(seen.source, names)
-    with open_labels(seen.source, labels, exact=False, some=True, recognised=kinds) as frame:
-        return replace(seen, others=read_columns(frame, names))
+        return table
+    labels, kinds = (
+        Schema(tuple(Column(n, "keep") for n in names)),
+        _recognised(table.source, names),
+    )
+    with open_labels(table.source, labels, exact=False, some=True, recognised=kinds) as frame:
+        return replace(table, others=read_columns(frame, names))
 
 
 def _name(source: Any, release: tuple[Path, Any] | None, number: int) -> str:
@@ -459,17 +477,17 @@ def _name(source: Any, release: tuple[Path, Any] | None, number: int) -> str:
     return Path(source).name if isinstance(source, str | Path) else f"release {number}"
 
 
-def _same_roles(seen: Sequence[PublishedTable]) -> None:
+def _same_roles(tables: Sequence[PublishedTable]) -> None:
     roles: dict[str, Column] = {}
-    for one in (one for one in seen if not one.buckets):  # their roles are the form's own
-        for column in one.schema.columns:
+    for table in (table for table in tables if not table.buckets):  # their roles are the form's own
+        for column in table.schema.columns:
             first = roles.setdefault(column.name, column)
             if first.role != column.role:
                 raise _different_roles(column.name, first.role, column.role)
 
 
-def _different_roles(name: str, one: str, other: str) -> UsageError:
+def _different_roles(name: str, role: str, other: str) -> UsageError:
     return UsageError(
-        f"Column {name!r} is {one} in one place and {other} in another.",
+        f"Column {name!r} is {role} in one place and {other} in another.",
         f"give it one role in all releases, such as --quasi {name}.",
     )

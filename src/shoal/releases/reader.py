@@ -139,9 +139,9 @@ def join_bucket_tables(
     times = np.repeat(np.arange(len(each)), _agreeing(of, each, counted.pop(COUNT)))
     place = np.empty(len(of), np.int64)
     place[np.argsort(of, kind="stable")] = times[np.argsort(each[times], kind="stable")]
-    beside = {name: column.take(pa.array(place)) for name, column in counted.items()}
-    told = {name: kind for name, kind in (read | also).items() if name != COUNT}
-    return pa.table({**people, **beside}), told
+    values = {name: column.take(pa.array(place)) for name, column in counted.items()}
+    read_kinds = {name: kind for name, kind in (read | also).items() if name != COUNT}
+    return pa.table({**people, **values}), read_kinds
 
 
 def _columns(
@@ -150,17 +150,21 @@ def _columns(
     """A file's columns in its order, and how each is read."""
     with open_partial_frame(source, kinds=kinds, **reading) as frame:
         read = {field.name: kinds.get(field.name, field.kind) for field in frame.fields}
-        found = read_columns(frame, list(read))
+        listings = read_columns(frame, list(read))
     typed = {"number": pa.float64(), "date": pa.date32()}
-    words = {n: pa.array(found[n].values, typed.get(kind, pa.string())) for n, kind in read.items()}
-    return {name: words[name].take(pa.array(one.codes)) for name, one in found.items()}, read
+    words = {
+        n: pa.array(listings[n].values, typed.get(kind, pa.string())) for n, kind in read.items()
+    }
+    return {
+        name: words[name].take(pa.array(listing.codes)) for name, listing in listings.items()
+    }, read
 
 
-def _alike(one: pa.Array, other: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _alike(first: pa.Array, other: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Two columns numbered alike."""
-    both = pa.concat_arrays([one, other]).dictionary_encode(null_encoding="encode")
+    both = pa.concat_arrays([first, other]).dictionary_encode(null_encoding="encode")
     numbers = both.indices.to_numpy().astype(np.int64)
-    return numbers[: len(one)], numbers[len(one) :]
+    return numbers[: len(first)], numbers[len(first) :]
 
 
 def _agreeing(
@@ -175,9 +179,9 @@ def _agreeing(
             "take the tables as they were published.",
         )
     times: NDArray[np.int64] = count.cast(pa.int64()).to_numpy()
-    told = np.zeros(size, np.int64)
-    np.add.at(told, values, times)
-    if wrong := int((told != np.bincount(people, minlength=size)).sum()):
+    stated = np.zeros(size, np.int64)
+    np.add.at(stated, values, times)
+    if wrong := int((stated != np.bincount(people, minlength=size)).sum()):
         raise InputError(
             f"{wrong:,} of {size:,} buckets have not as many values as people.",
             "take both tables of one release, as they were published.",

@@ -111,9 +111,9 @@ class Recount:
         person = self.tally.person
         if person is None:
             return None
-        who, class_ = person[self.cut.entry], self.cut.class_
-        _, first = number_combinations((class_, who), (self.cut.classes, self.tally.persons))
-        return ClassMembership(who[first], class_[first])
+        persons, class_ = person[self.cut.entry], self.cut.class_
+        _, first = number_combinations((class_, persons), (self.cut.classes, self.tally.persons))
+        return ClassMembership(persons[first], class_[first])
 
     def labels(self, class_: int) -> dict[str, Any]:
         """The labels of one class by column."""
@@ -162,9 +162,11 @@ def _beside(
     number, first = number_combinations(columns, sizes)
     q, s = len(plan.schema.quasi), len(plan.schema.sensitive)
     codes = [column[first] for column in by_row]
-    told = plan.schema.provider is not None  # by a column of the table
-    own = provided.axis if provided else plan.axes[q + s] if told else None
-    whose = provided.codes[first] if provided else codes[q + s].astype(np.int32) if told else None
+    has_column = plan.schema.provider is not None  # by a column of the table
+    own = provided.axis if provided else plan.axes[q + s] if has_column else None
+    whose = (
+        provided.codes[first] if provided else codes[q + s].astype(np.int32) if has_column else None
+    )
     return Tally(
         plan.axes[:q],
         plan.axes[q : q + s],
@@ -206,7 +208,7 @@ def recount_in_parts(
 def count_class_rows(frame: Frame, schema: Schema, count: Recount) -> NDArray[np.int64]:
     """How many rows share all their labels, and the kept columns too where there are any."""
     parts = recount_in_parts(frame, schema, schema.keep) if schema.keep else [count]
-    return np.concatenate([one.sizes for one in parts])
+    return np.concatenate([part.sizes for part in parts])
 
 
 def count_people_sharing(
@@ -303,10 +305,10 @@ def _opened(axis: Axis, texts: Sequence[Any]) -> list[Any]:
 def _unread(columns: Mapping[str, tuple[int, int]]) -> InputError:
     """What cannot be read, by column and count; a label may be somebody's own value."""
     (first, (labels, rows)), *others = columns.items()
-    told = [f"Column {first!r} has {labels:,} labels ({rows:,} rows) that cannot be read"]
-    told += [f"column {name!r} has {labels:,} ({rows:,} rows)" for name, (labels, rows) in others]
+    facts = [f"Column {first!r} has {labels:,} labels ({rows:,} rows) that cannot be read"]
+    facts += [f"column {name!r} has {labels:,} ({rows:,} rows)" for name, (labels, rows) in others]
     return InputError(
-        f"{'; '.join(told)}.",
+        f"{'; '.join(facts)}.",
         "give the hierarchy the labels were made with, or the domain, in the schema.",
     )
 

@@ -40,10 +40,10 @@ class Listing:
 
 def read_columns(frame: Frame, names: Sequence[str]) -> dict[str, Listing]:
     """Some columns of a frame."""
-    found = frame.values(names)
-    rows = frame.rows([_coding(name, found[name]) for name in names])
+    distinct = frame.values(names)
+    rows = frame.rows([_coding(name, distinct[name]) for name in names])
     return {
-        name: Listing((*found[name].values, *([None] if found[name].nulls else [])), codes)
+        name: Listing((*distinct[name].values, *([None] if distinct[name].nulls else [])), codes)
         for name, codes in zip(names, rows, strict=True)
     }
 
@@ -66,10 +66,10 @@ def unify_spellings(listings: Sequence[Listing]) -> tuple[str, list[Listing]]:
     ('number', True)
     """
     for kind, read in {"number": _number, "date": _date}.items():
-        found = [_read(one, read) for one in listings]
-        if all(one is not None for one in found):
-            return kind, [one for one in found if one is not None]
-    return "category", [Listing(tuple(one.words()), one.codes) for one in listings]
+        unified = [_read(listing, read) for listing in listings]
+        if all(listing is not None for listing in unified):
+            return kind, [listing for listing in unified if listing is not None]
+    return "category", [Listing(tuple(listing.words()), listing.codes) for listing in listings]
 
 
 def code_on_axis(listing: Listing, axis: Axis) -> NDArray[np.int32]:

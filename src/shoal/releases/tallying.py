@@ -91,8 +91,8 @@ class Survey:
     @property
     def rows(self) -> int:
         """How many rows the table has."""
-        one = self.found[self.axes[0].name]
-        return int(one.counts.sum()) + one.nulls
+        distinct = self.found[self.axes[0].name]
+        return int(distinct.counts.sum()) + distinct.nulls
 
     def encode(self, frame: Frame) -> Encoded:
         """Tally the frame: one group-by in the engine."""
@@ -116,7 +116,7 @@ class Survey:
         number = -(-self.rows // most)
         if number < 2:
             return [frame]
-        coding = max(self.codings[: len(self.schema.quasi)], key=lambda one: one.size)
+        coding = max(self.codings[: len(self.schema.quasi)], key=lambda candidate: candidate.size)
         here = self.found[coding.column]
         order = np.argsort(coding.codes)
         lot = np.cumsum(here.counts[order]) * number // (self.rows + 1)
@@ -179,14 +179,14 @@ def _others(population: Frame | None, schema: Schema) -> dict[str, Distinct]:
 
 
 def _axes(
-    columns: Sequence[Column], found: Mapping[str, Distinct], more: Mapping[str, Iterable[Any]]
+    columns: Sequence[Column], distinct: Mapping[str, Distinct], more: Mapping[str, Iterable[Any]]
 ) -> list[Axis]:
     """The axes of the columns; what is amiss with any of them is told at once."""
     axes: list[Axis] = []
     amiss: list[InputError] = []
     for column in columns:
         try:
-            axes.append(_grow(column, found[column.name], more.get(column.name, ())))
+            axes.append(_grow(column, distinct[column.name], more.get(column.name, ())))
         except InputError as error:
             amiss.append(error)
     if amiss:

@@ -470,12 +470,12 @@ def _refuse_private(frame: Frame, schema: Schema, with_persons: bool) -> None:
         )
 
 
-def kept_columns_error(columns: Sequence[Column], kept: int | None = None) -> NotMetError:
+def kept_columns_error(columns: Sequence[Column], smallest: int | None = None) -> NotMetError:
     """The error for kept columns: published as they are, so no rule judges what they add."""
     names = ", ".join(column.name for column in columns)
-    found = "" if kept is None else f" With them the smallest class has {kept:,} rows."
+    with_them = "" if smallest is None else f" With them the smallest class has {smallest:,} rows."
     return NotMetError(
-        f"Columns are kept as they are, which no rule judges: {names}.{found}",
+        f"Columns are kept as they are, which no rule judges: {names}.{with_them}",
         "make them quasi-identifiers, drop them, or accept it with --accept-keep.",
     )
 

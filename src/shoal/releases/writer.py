@@ -27,7 +27,7 @@ MANY_WORDS = 4096
 """Columns with more labels are written as plain text: each part of a file repeats a dictionary."""
 
 
-def write_rows(made: Draft, request: Request, table: Path, companion: Path, key: bytes) -> int:
+def write_rows(draft: Draft, request: Request, table: Path, companion: Path, key: bytes) -> int:
     """Shuffle the recoded rows and write them; returns how many cells were defused.
 
     The labels are asked for once all rows have been read: until then classes may still be made.
@@ -38,11 +38,11 @@ def write_rows(made: Draft, request: Request, table: Path, companion: Path, key:
         published_schema(request.schema).names,
         list_private_columns(request.schema),
     )
-    with closing(_shuffled(made.rows(key))) as stream:
+    with closing(_shuffled(draft.rows(key))) as stream:
         first = next(stream, None)
         if first is None:
             raise InputError("No row was found again.", "publish from a copy nobody writes to.")
-        labels, total = made.labels(), made.counts().rows
+        labels, total = draft.labels(), draft.counts().rows
         with (
             open_writer(table, _rows(first, columns, labels).schema, style=request.style) as public,
             _private_writer(companion, _hidden(first, hidden)) as private,

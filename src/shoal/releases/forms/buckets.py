@@ -125,13 +125,13 @@ class BucketDraft(TableDraft):
         return {**self._facts, "loss": held / (held + self.counts().rows)}
 
 
-def write_buckets(made: Draft, request: Request, table: Path, companion: Path, key: bytes) -> int:
+def write_buckets(draft: Draft, request: Request, table: Path, companion: Path, key: bytes) -> int:
     """Draw and write the buckets, and read them again; returns how many cells were defused.
 
     Provider and keyed person of each row of people go to the companion, in the same order.
     """
     request.progress("writing", 0, 1)
-    rows, second = _read(made, request.schema, key), locate_values_file(request, table)
+    rows, second = _read(draft, request.schema, key), locate_values_file(request, table)
     stay, move = _order(rows.bucket), _order(rows.bucket)
     bucket = pa.array(rows.bucket[stay])  # the same in both orders
     people = rows.people.take(stay).add_column(0, BUCKET, bucket)
@@ -160,8 +160,8 @@ class _Rows:
     hidden: pa.Table
 
 
-def _read(made: Draft, schema: Schema, key: bytes) -> _Rows:
-    rows = pa.Table.from_batches(list(made.rows(key)))
+def _read(draft: Draft, schema: Schema, key: bytes) -> _Rows:
+    rows = pa.Table.from_batches(list(draft.rows(key)))
     shown, ours = published_schema(schema, BUCKETS), list_private_columns(schema)
     first = 1 + len(shown.keep)
     last = first + len(shown.sensitive)
@@ -202,8 +202,8 @@ def _beside(people: pa.Table, values: pa.Table) -> pa.Table:
 def _counted(values: pa.Table) -> pa.Table:
     """How often each combination of values occurs in each bucket, the buckets in their order."""
     names = values.column_names
-    found = values.group_by(names, use_threads=False).aggregate([([], "count_all")])
-    return found.rename_columns([*names, COUNT])
+    grouped = values.group_by(names, use_threads=False).aggregate([([], "count_all")])
+    return grouped.rename_columns([*names, COUNT])
 
 
 def check_written_buckets(
@@ -222,9 +222,9 @@ def check_written_buckets(
         file, rows = (read_columns(frame, list(schema.names)) for frame in (written, read))
     words = list_columns_compared_as_text(schema)
     for names in (people, learnt):
-        found, wanted = number_rows_alike(file, rows, names, words)
-        size = 1 + int(max(found.max(), wanted.max()))
-        differ = np.bincount(found, minlength=size) - np.bincount(wanted, minlength=size)
+        written_number, wanted = number_rows_alike(file, rows, names, words)
+        size = 1 + int(max(written_number.max(), wanted.max()))
+        differ = np.bincount(written_number, minlength=size) - np.bincount(wanted, minlength=size)
         if differ.any():
             raise OutputError(
                 f"{int(np.abs(differ).sum()) // 2 or 1:,} rows of {table.name} are not as they "
@@ -239,7 +239,7 @@ def list_columns_compared_as_text(schema: Schema) -> set[str]:
 
 
 def number_rows_alike(
-    one: Mapping[str, Listing],
+    first: Mapping[str, Listing],
     other: Mapping[str, Listing],
     names: Sequence[str],
     words: Collection[str] = (),
@@ -250,7 +250,7 @@ def number_rows_alike(
     """
     codes, sizes = [], []
     for name in names:
-        pair = [one[name], other[name]]
+        pair = [first[name], other[name]]
         if name in words:
             pair = [Listing(tuple(each.words()), each.codes) for each in pair]
         else:
@@ -260,7 +260,7 @@ def number_rows_alike(
         codes.append(np.concatenate(known))
         sizes.append(len(place))
     number, _ = number_combinations(codes, sizes)
-    rows = len(one[names[0]].codes)
+    rows = len(first[names[0]].codes)
     return number[:rows], number[rows:]
 
 
@@ -273,8 +273,8 @@ def grow_exact_axes(release: PublishedTable) -> dict[str, Axis]:
         return {}
     columns = {column.name: release.listings[column.name] for column in release.exact}
     words = {
-        name: pa.array(one.words(), pa.string()).take(pa.array(one.codes))
-        for name, one in columns.items()
+        name: pa.array(listing.words(), pa.string()).take(pa.array(listing.codes))
+        for name, listing in columns.items()
     }
     schema = Schema(release.exact)
     with open_frame(pa.table(words), kinds=schema.kinds, nulls=()) as frame:

@@ -96,11 +96,11 @@ class CentroidDraft(TableDraft):
     def of(cls, frame: Frame, plan: Survey, request: Request) -> CentroidDraft:
         """The classes that the method makes of a table, those with equal centroids as one."""
         encoded = plan.encode(frame)
-        made = make_cut(encoded.tally, request)
-        cut, centres = compute_centroids(encoded.tally, made, min_class_rows(request.rule))
-        found = cls(frame, encoded, encoded.tally, cut, request)
-        found._centres = centres
-        return found
+        method_cut = make_cut(encoded.tally, request)
+        cut, centres = compute_centroids(encoded.tally, method_cut, min_class_rows(request.rule))
+        draft = cls(frame, encoded, encoded.tally, cut, request)
+        draft._centres = centres
+        return draft
 
     def labels(self) -> dict[str, Labels]:
         """The classes' centroids by column."""
@@ -113,16 +113,18 @@ def compute_centroids(tally: Tally, cut: Cut, least: int = 1) -> tuple[Cut, dict
     A centroid is of ``least`` people who have a value, or null. The cut's cells are the smallest
     around the people, though they are not published.
     """
-    kept = cut.class_ >= 0
-    entry, class_, count = cut.entry[kept], cut.class_[kept], cut.count[kept]
-    found = [
+    published = cut.class_ >= 0
+    entry, class_, count = cut.entry[published], cut.class_[published], cut.count[published]
+    columns = [
         _centre(axis, tabulate(class_, codes[entry], count, cut.classes, axis.size), least)
         for axis, codes in zip(tally.quasi, tally.keys, strict=True)
     ]
-    number, first = number_combinations([one[0] for one in found], [len(one[1]) for one in found])
-    class_ = np.where(kept, number[cut.class_], SUPPRESSED).astype(np.int32)
+    number, first = number_combinations(
+        [column[0] for column in columns], [len(column[1]) for column in columns]
+    )
+    class_ = np.where(published, number[cut.class_], SUPPRESSED).astype(np.int32)
     cells = cover_classes(tally.quasi, tally.keys, cut.entry, class_)
-    pairs = zip(tally.quasi, found, strict=True)
+    pairs = zip(tally.quasi, columns, strict=True)
     centres = {axis.name: (place[first], words) for axis, (place, words) in pairs}
     return Cut(cut.entry, class_, cut.count, cells, cut.facts), centres
 
@@ -137,9 +139,9 @@ def _centre(axis: Axis, counts: tuple[NDArray[Any], ...], least: int) -> Labels:
     null = (2 * there <= rows) | (axis.null & (there < least))
     if axis.positions is None:
         ordered = axis.shape == "ordered"
-        found = _median(start, class_, known, count) if ordered else _most(start, class_, count)
-        null |= np.bincount(class_[found & ~known], minlength=len(null)) > 0
-        first = _first(class_, found | null[class_], code)
+        chosen = _median(start, class_, known, count) if ordered else _most(start, class_, count)
+        null |= np.bincount(class_[chosen & ~known], minlength=len(null)) > 0
+        first = _first(class_, chosen | null[class_], code)
         return _worded(axis, np.where(null, axis.null_code, first))
     place = np.append(axis.positions, 0.0)[code]
     mean = np.bincount(class_[known], (place * count)[known], len(start) - 1) / np.maximum(there, 1)
@@ -200,7 +202,7 @@ def choose_precision(leaves: Sequence[Any], people: Sequence[int] | NDArray[Any]
     numbers = [leaf for leaf in leaves if isinstance(leaf, int | float)]
     if not numbers:
         return 0
-    exponents = [Decimal(format_value(one)).as_tuple().exponent for one in numbers]
+    exponents = [Decimal(format_value(number)).as_tuple().exponent for number in numbers]
     digits = np.array([max(0, -int(exponent)) for exponent in exponents])
     order = np.argsort(digits, kind="stable")
     so_far = np.cumsum(np.asarray(people)[order])

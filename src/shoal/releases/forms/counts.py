@@ -92,7 +92,7 @@ def check_marginal_names(plan: MarginalPlan, marginals: tuple[Columns, ...]) -> 
             f"A release of counts has columns of its own of these names: {', '.join(taken)}.",
             "rename them in the table and in the schema.",
         )
-    called = [plan.called(one) for one in marginals]
+    called = [plan.called(marginal) for marginal in marginals]
     if len(set(called)) < len(called):
         raise UsageError("Two marginals have the same name.", "rename the columns that have an ×.")
 
@@ -114,7 +114,10 @@ def add_noise(
         drawn[start : start + AT_ONCE] = noise.added(flat[start : start + AT_ONCE], rng)
     ends = np.cumsum([table.size for table in tables.values()])[:-1]
     parts = np.split(drawn, ends)
-    return {one: part.reshape(tables[one].shape) for one, part in zip(tables, parts, strict=True)}
+    return {
+        marginal: part.reshape(tables[marginal].shape)
+        for marginal, part in zip(tables, parts, strict=True)
+    }
 
 
 def tabulate_counts(
@@ -125,15 +128,15 @@ def tabulate_counts(
     A column that a marginal does not have is empty there.
     """
     which = np.repeat(np.arange(len(counts)), [table.size for table in counts.values()])
-    names = pa.array([plan.called(one) for one in counts])
+    names = pa.array([plan.called(marginal) for marginal in counts])
     columns = {MARGINAL: pa.DictionaryArray.from_arrays(pa.array(which.astype(np.int32)), names)}
     for place, bins in enumerate(plan.bins):
-        codes = np.concatenate([_codes(plan, one, place) for one in counts])
+        codes = np.concatenate([_codes(plan, marginal, place) for marginal in counts])
         codes = pa.array(codes, mask=codes < 0)
         columns[bins.name] = pa.DictionaryArray.from_arrays(codes, pa.array(bins.printed))
     columns[COUNT] = pa.array(np.concatenate([table.ravel() for table in counts.values()]))
-    told = np.concatenate([estimates[one].ravel() for one in counts])
-    columns[ESTIMATE] = pa.array(round_estimates(told))
+    estimated = np.concatenate([estimates[marginal].ravel() for marginal in counts])
+    columns[ESTIMATE] = pa.array(round_estimates(estimated))
     return pa.table(columns)
 
 

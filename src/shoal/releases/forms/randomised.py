@@ -85,8 +85,8 @@ def plan_answers(schema: Schema, spend: Spend) -> dict[str, Answers]:
     each = Spend(spend.epsilon / len(schema.sensitive))
     pairs = zip(schema.sensitive, build_all_bins(Schema(schema.sensitive)), strict=True)
     return {
-        column.name: Answers(column, calibrate_response(each, one.size).keep, each.epsilon)
-        for column, one in pairs
+        column.name: Answers(column, calibrate_response(each, bins.size).keep, each.epsilon)
+        for column, bins in pairs
     }
 
 
@@ -95,9 +95,11 @@ def check_answerable_values(frame: Frame, answers: Mapping[str, Answers]) -> dic
 
     Returns how many rows of each column lie beyond its bounds, where any do.
     """
-    found = frame.values(list(answers))
-    code_bins([one.bins for one in answers.values()], found)
-    outside = {name: count_beyond_bounds(one.bins, found[name]) for name, one in answers.items()}
+    distinct = frame.values(list(answers))
+    code_bins([answer.bins for answer in answers.values()], distinct)
+    outside = {
+        name: count_beyond_bounds(answer.bins, distinct[name]) for name, answer in answers.items()
+    }
     return {name: rows for name, rows in outside.items() if rows}
 
 
@@ -110,9 +112,9 @@ class RandomisedDraft(TableDraft):
         assert request.spend is not None
         outside = check_answerable_values(frame, plan_answers(request.schema, request.spend))
         encoded = plan.encode(frame)
-        made = cls(frame, encoded, encoded.tally, make_cut(encoded.tally, request), request)
-        made._facts |= {BEYOND: outside} if outside else {}
-        return made
+        draft = cls(frame, encoded, encoded.tally, make_cut(encoded.tally, request), request)
+        draft._facts |= {BEYOND: outside} if outside else {}
+        return draft
 
     @cached_property
     def answers(self) -> dict[str, Answers]:
@@ -122,7 +124,7 @@ class RandomisedDraft(TableDraft):
 
     @cached_property
     def _drawn(self) -> AnswerCounts:
-        return AnswerCounts([one.bins.size for one in self.answers.values()])
+        return AnswerCounts([answer.bins.size for answer in self.answers.values()])
 
     @cached_property
     def _rng(self) -> np.random.Generator | None:
@@ -171,7 +173,7 @@ class RandomisedDraft(TableDraft):
 
     def facts(self) -> dict[str, Any]:
         """What the publisher may know besides: estimates, and how far they are from the truth."""
-        true = {"true_answers": {name: one.keep for name, one in self.answers.items()}}
+        true = {"true_answers": {name: answer.keep for name, answer in self.answers.items()}}
         if not self._drawn.rows:  # a dry run answers for nobody
             return {**self._facts, **true}
         return {**self._facts, **true, **self._learnt}
@@ -180,7 +182,7 @@ class RandomisedDraft(TableDraft):
     def _learnt(self) -> dict[str, Any]:
         pairs = enumerate(self.answers.items())
         estimated = {
-            name: estimate_everybody(one, self._drawn.table([i])) for i, (name, one) in pairs
+            name: estimate_everybody(answer, self._drawn.table([i])) for i, (name, answer) in pairs
         }
         lost = measure_answer_utility(
             self._frame, self._request.schema, self._cut, self.answers, self._drawn

@@ -104,20 +104,20 @@ def choose_spanning_pairs(
 
 
 def _both(alone: Tables, pair: Columns) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    one, two = (np.maximum(alone[(column,)], 0).astype(np.float64) for column in pair)
-    return one, two
+    first, second = (np.maximum(alone[(column,)], 0).astype(np.float64) for column in pair)
+    return first, second
 
 
 def score_pair(
-    pair: NDArray[np.int64], one: NDArray[np.float64], two: NDArray[np.float64]
+    pair: NDArray[np.int64], first: NDArray[np.float64], second: NDArray[np.float64]
 ) -> float:
     """How far the counts of a pair are from those of independent columns.
 
     >>> score(np.array([[2, 0], [0, 2]]), np.array([2.0, 2.0]), np.array([2.0, 2.0]))
     4.0
     """
-    people = (one.sum() + two.sum()) / 2
-    alike = np.rint(np.outer(one, two) / people) if people else np.zeros(pair.shape)
+    people = (first.sum() + second.sum()) / 2
+    alike = np.rint(np.outer(first, second) / people) if people else np.zeros(pair.shape)
     return float(np.abs(pair - alike.astype(np.int64)).sum())
 
 
@@ -147,9 +147,9 @@ def draw_made_up_people(
     with defer_interrupts() as at_rest, _library() as mbi:
         domain = mbi.Domain(tuple(range(len(sizes))), tuple(sizes))
         measured = [
-            mbi.LinearMeasurement(table.ravel().astype(np.float64), one, part.noise.deviation)
+            mbi.LinearMeasurement(table.ravel().astype(np.float64), marginal, part.noise.deviation)
             for part in known
-            for one, table in part.tables.items()
+            for marginal, table in part.tables.items()
         ]
         done = iter(range(_BLOCK, 10 * _ROUNDS, _BLOCK))
 
@@ -205,7 +205,7 @@ def check_model_size(plan: MarginalPlan, marginals: Sequence[Columns]) -> None:
         domain = mbi.Domain(tuple(range(len(plan.sizes))), plan.sizes)
         tree, _ = mbi.junction_tree.make_junction_tree(domain, list(marginals))
         joined = sorted(tree.nodes, key=domain.size, reverse=True)
-    cells = sum(domain.size(one) for one in joined)
+    cells = sum(domain.size(clique) for clique in joined)
     if cells > MOST_CELLS:
         raise UsageError(
             f"A model of these marginals has {cells:,} cells, and at most {MOST_CELLS:,} are "
@@ -304,7 +304,7 @@ def split_budget(spend: Spend, columns: int) -> BudgetThirds:
     assert whole is not None, "there is a δ"
     alone, of_pairs = calibrate_noise(spend, 3 * columns), calibrate_noise(spend, 3 * pairs)
     used = [Step.of("", alone, columns), Step.of("", of_pairs, pairs)]
-    rest = whole * _ROOM - sum((one.spend(spend.delta).rho or Fraction(0)) for one in used)
+    rest = whole * _ROOM - sum((step.spend(spend.delta).rho or Fraction(0)) for step in used)
     each = Fraction(np.sqrt(round_down(2 * rest / pairs))) * _ROOM  # a pure ε is ρ = ε²/2
     return BudgetThirds(
         replace(alone, contributions=columns), each, replace(of_pairs, contributions=pairs)
@@ -334,11 +334,11 @@ class Synthetic:
         check_mbi_installed()
         columns = len(plan.bins)
         if asked is None and columns > 2:
-            pairs = sorted(combinations(range(columns), 2), key=lambda one: plan.cells([one]))
+            pairs = sorted(combinations(range(columns), 2), key=lambda pair: plan.cells([pair]))
             plan.check_size(pairs[1 - columns :])  # as large as any tree of them
-            made = split_budget(spend, columns)
+            budget = split_budget(spend, columns)
             alone = tuple((column,) for column in range(columns))
-            return cls(plan, alone, made.alone, made, progress)
+            return cls(plan, alone, budget.alone, budget, progress)
         marginals = plan.marginals(columns if asked is None else _named(asked))
         _check_all(plan, marginals)
         plan.check_size(marginals)
@@ -375,7 +375,7 @@ class Synthetic:
         """Count with noise, fit the model, and draw as many people as the counts say there are."""
         known = self.counted(measured, rng)
         codes = draw_made_up_people(self.plan.sizes, known, rng, self.progress)
-        marginals = tuple(one for part in known for one in part.tables)
+        marginals = tuple(marginal for part in known for marginal in part.tables)
         return NoiseDraft(_written(self.plan, codes), marginals, tabulate_people(codes, self.plan))
 
     def expected(self) -> dict[str, Any]:
@@ -397,7 +397,7 @@ def _named(asked: Any) -> Any:
 
 def _check_all(plan: MarginalPlan, marginals: tuple[Columns, ...]) -> None:
     """Refuse columns of which nothing would be known."""
-    counted = {column for one in marginals for column in one}
+    counted = {column for marginal in marginals for column in marginal}
     if bare := [name for i, name in enumerate(plan.names) if i not in counted]:
         raise UsageError(
             f"Columns are in no marginal, and nothing is known of them: {write_marginal(bare)}.",

@@ -70,8 +70,8 @@ class BasedOnDraft(TableDraft):
 
 def find_earlier_values(before: EarlierRelease, schema: Schema) -> dict[str, list[Any]]:
     """By column, values that let an axis read the earlier release's labels."""
-    found = find_examples(before.rows.count, schema, own=True)
-    return {column.name: _possible(column, found[column.name]) for column in schema.quasi}
+    examples = find_examples(before.rows.count, schema, own=True)
+    return {column.name: _possible(column, examples[column.name]) for column in schema.quasi}
 
 
 def _possible(column: Column, values: Iterable[Any]) -> list[Any]:
@@ -202,9 +202,9 @@ def _joined(tally: Tally, was: Codes, cells: Cells, staying: Codes, rule: Model)
     The old rows are known, so only newcomers who meet the rule as a class of their own may join.
     """
     classes, new = np.unique(staying[staying >= 0]), np.flatnonzero(was < 0)
-    start, found = cells.take(classes).contains(tally.keys[:, new])
+    start, containing = cells.take(classes).contains(tally.keys[:, new])
     has = np.diff(start) > 0
-    entry, to = new[has].astype(np.int32), classes[found[start[:-1][has]]]
+    entry, to = new[has].astype(np.int32), classes[containing[start[:-1][has]]]
     alone = _meets_alone(tally, Cut(entry, to, tally.count[entry], cells), rule)
     joined = staying.copy()
     joined[entry[alone]] = to[alone]
@@ -352,7 +352,7 @@ def _generalises(
     schema: Schema, before: Recount, inner: Codes, now: Recount, outer: Codes
 ) -> Flags:
     """Whether each outer class's labels cover those of the inner class beside it."""
-    axes = _common(schema, *(find_examples(one, schema, own=True) for one in (before, now)))
+    axes = _common(schema, *(find_examples(count, schema, own=True) for count in (before, now)))
     old, new = read_cells(before, axes).take(inner), read_cells(now, axes).take(outer)
     wide = np.ones(len(inner), dtype=np.bool_)
     for j, axis in enumerate(axes):
@@ -361,8 +361,8 @@ def _generalises(
         else:
             wide &= (new.low[:, j] <= old.low[:, j]) & (old.high[:, j] <= new.high[:, j])
         # Only * covers *: no list of values is all that the column may hold.
-        told = _labels(before, axis.name)[inner], _labels(now, axis.name)[outer]
-        wide &= (told[0] != ROOT) | (told[1] == ROOT)
+        labels = _labels(before, axis.name)[inner], _labels(now, axis.name)[outer]
+        wide &= (labels[0] != ROOT) | (labels[1] == ROOT)
     return wide
 
 
@@ -370,8 +370,8 @@ def _common(schema: Schema, *several: Mapping[str, Sequence[Any]]) -> list[Axis]
     """Axes on which the labels of all tables can be read, from values that the labels cover."""
     axes = []
     for column in schema.quasi:
-        found = [value for examples in several for value in examples[column.name]]
-        values = dict.fromkeys([*(column.listed or ()), *_possible(column, found)])
+        covered = [value for examples in several for value in examples[column.name]]
+        values = dict.fromkeys([*(column.listed or ()), *_possible(column, covered)])
         # Where every label is `*` no value is known, and null stands for whatever it may be.
         null = None in values or not values
         values.pop(None, None)

@@ -73,15 +73,15 @@ def write_counterfeits(
     ``count`` is per class. Where there is none, no file is written.
     """
     at = np.flatnonzero(count)
-    told = {"rows": int(count.sum()), "classes": len(at)}
+    totals = {"rows": int(count.sum()), "classes": len(at)}
     if not len(at):
-        return {COLUMN: told}
+        return {COLUMN: totals}
     words = [texts.take(pa.array(number[at])) for number, texts in labels.values()]
     names = [*labels, COLUMN]
     table = pa.Table.from_arrays([*words, pa.array(count[at])], names=names)
     order = sorted(range(len(at)), key=lambda i: [str(word[i]) for word in words])
     write_whole_table(folder / FILE, table.take(order))
-    return {COLUMN: {**told, "sha256": hash_file(folder / FILE)}}
+    return {COLUMN: {**totals, "sha256": hash_file(folder / FILE)}}
 
 
 @dataclass(frozen=True)
@@ -110,18 +110,20 @@ class Counterfeits:
             words = [restore_cell(leaf_value(axis, code)) for code in range(axis.size)]
             columns.append([words[code] for code in low.tolist()])
         rows = np.bincount(count.cut.class_, count.cut.count, count.cut.classes).astype(np.int64)
-        found = np.array([self.count.get(one, 0) for one in zip(*columns, strict=True)], np.int64)
-        if int((found > 0).sum()) != len(self.count) or (found >= rows).any():
+        counterfeits = np.array(
+            [self.count.get(labels, 0) for labels in zip(*columns, strict=True)], np.int64
+        )
+        if int((counterfeits > 0).sum()) != len(self.count) or (counterfeits >= rows).any():
             raise InputError(
                 f"{FILE} lists classes that the table does not have, or has nobody else in.",
                 "take the whole release folder as it was published.",
             )
-        return found
+        return counterfeits
 
-    def people(self, count: Recount, made: NDArray[np.int64]) -> Groups:
+    def people(self, count: Recount, counterfeits: NDArray[np.int64]) -> Groups:
         """The classes without counterfeits: rows and cells, for their values are not known."""
         cut, classes = count.cut, np.arange(count.cut.classes, dtype=np.int32)
-        rows = np.bincount(cut.class_, cut.count, cut.classes).astype(np.int64) - made
+        rows = np.bincount(cut.class_, cut.count, cut.classes).astype(np.int64) - counterfeits
         first = cut.entry[np.unique(cut.class_, return_index=True)[1]]
         bare = replace(count.tally, sensitive=(), values=count.tally.values[:0])
         return Groups.of(bare, Cut(first, classes, rows, cut.cells))
@@ -131,30 +133,31 @@ def judge_with_counterfeits(
     rule: Model,
     groups: Groups,
     people: Groups,
-    made: int,
+    counterfeits: int,
     how: VerdictBasis,
     labels: Labels | None = None,
 ) -> Verdict:
     """The verdict on classes with counterfeits: m-invariance by all rows, all else by people."""
-    refuse_value_models(rule, made)
-    found = tuple(
+    refuse_value_models(rule, counterfeits)
+    judgements = tuple(
         judge_models(part, groups if is_invariance(part) else people, labels)[0]
         for part in split_rule(rule)
     )
-    holds = len(groups) > 0 and all(part.holds for part in found)
-    return Verdict(holds, how, int(groups.rows.sum()), len(groups), found)
+    holds = len(groups) > 0 and all(part.holds for part in judgements)
+    return Verdict(holds, how, int(groups.rows.sum()), len(groups), judgements)
 
 
-def refuse_value_models(rule: Model, made: int) -> None:
+def refuse_value_models(rule: Model, counterfeits: int) -> None:
     """Refuse to judge values besides m-invariance where some are counterfeit: which is secret."""
     asked = [
         part
         for part in split_rule(rule)
         if not is_invariance(part) and {"sensitive", "total"} & part.needs
     ]
-    if made and asked:
+    if counterfeits and asked:
         raise UsageError(
-            f"{asked[0]} judges values, and of {made:,} counterfeits nobody is to know the values.",
+            f"{asked[0]} judges values, and of {counterfeits:,} counterfeits nobody is to know the "
+            "values.",
             "leave that requirement out: m-invariance keeps m values or more in every class, all "
             "equally frequent.",
         )
@@ -162,15 +165,15 @@ def refuse_value_models(rule: Model, made: int) -> None:
 
 def read_counterfeits(table: Path, manifest: Mapping[str, Any]) -> Counterfeits | None:
     """How many counterfeits a release says it has, by the file that was published; None: none."""
-    told, path = manifest.get(COLUMN) or {}, table.with_name(FILE)
-    if not told.get("rows") and not path.is_file():
+    stated, path = manifest.get(COLUMN) or {}, table.with_name(FILE)
+    if not stated.get("rows") and not path.is_file():
         return None
-    if not path.is_file() or hash_file(path) != told.get("sha256"):
+    if not path.is_file() or hash_file(path) != stated.get("sha256"):
         raise _changed()
-    found = _read(path)
-    if (found.rows, len(found.count)) != (told["rows"], told["classes"]):
+    counterfeits = _read(path)
+    if (counterfeits.rows, len(counterfeits.count)) != (stated["rows"], stated["classes"]):
         raise _changed()
-    return found
+    return counterfeits
 
 
 def _read(path: Path) -> Counterfeits:
@@ -178,8 +181,10 @@ def _read(path: Path) -> Counterfeits:
     with path.open(encoding="utf-8-sig", newline="") as file:
         names = next(csv.reader(file))
     with open_frame(path, kinds=dict.fromkeys(names, "label"), nulls=()) as frame:
-        found = read_columns(frame, names)
-    words = [[one.words()[code] for code in one.codes.tolist()] for one in found.values()]
+        listings = read_columns(frame, names)
+    words = [
+        [listing.words()[code] for code in listing.codes.tolist()] for listing in listings.values()
+    ]
     numbers = [int(word) if word and word.isdecimal() else 0 for word in words.pop()]
     if 0 in numbers:
         raise _changed()
@@ -204,17 +209,17 @@ def describe_counterfeits(facts: Mapping[str, Any]) -> list[str]:
     """What the publisher is told of the counterfeits of a release that keeps signatures."""
     if COLUMN not in facts:
         return []
-    made, rows = facts[COLUMN], facts["rows_signature_kept"] + facts["rows_new"]
-    told = [
+    counterfeits, rows = facts[COLUMN], facts["rows_signature_kept"] + facts["rows_new"]
+    notes = [
         f"{facts['rows_signature_kept']:,} rows keep the values of their class, "
-        f"{facts['rows_new']:,} are new, {facts['rows_gone']:,} are gone; {made:,} counterfeits "
-        f"({made / max(made + rows, 1):.2%} of the rows) in {facts['counterfeit_classes']:,} "
-        f"classes stand for values that nobody has there any more"
-        + (f" ({FILE})." if made else ".")
+        f"{facts['rows_new']:,} are new, {facts['rows_gone']:,} are gone; {counterfeits:,} "
+        f"counterfeits ({counterfeits / max(counterfeits + rows, 1):.2%} of the rows) in "
+        f"{facts['counterfeit_classes']:,} classes stand for values that nobody has there any more"
+        + (f" ({FILE})." if counterfeits else ".")
         + " Base the next release on this one."
     ]
     if facts["rows_waiting"]:
-        told.append(
+        notes.append(
             f"{facts['rows_waiting']:,} new rows are held back, and new in the next release."
         )
-    return told + [LEAK] * (facts["newcomers"] == FILL)
+    return notes + [LEAK] * (facts["newcomers"] == FILL)

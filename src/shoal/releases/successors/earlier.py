@@ -231,8 +231,8 @@ def _written_otherwise(new: Sequence[str], gone: pa.Array, key: bytes) -> int:
     every = list(set().union(*several))
     if not every:
         return 0
-    found = pc.is_in(hash_person_values(every, key), value_set=gone).to_pylist()
-    known = {name for name, there in zip(every, found, strict=True) if there}
+    are_gone = pc.is_in(hash_person_values(every, key), value_set=gone).to_pylist()
+    known = {name for name, there in zip(every, are_gone, strict=True) if there}
     return sum(not known.isdisjoint(names) for names in several)
 
 

@@ -160,9 +160,9 @@ class Recoding:
         told = self.companion.levels
         if self.manifest.get("based_on") or any(c.name not in told for c in schema.quasi):
             return None
-        found = [_fixed(c, told[c.name], self._labels(c.name)) for c in schema.quasi]
-        fixed = [one for one in found if one is not None]
-        if len(fixed) < len(found):
+        columns_and_levels = [_fixed(c, told[c.name], self._labels(c.name)) for c in schema.quasi]
+        fixed = [pair for pair in columns_and_levels if pair is not None]
+        if len(fixed) < len(columns_and_levels):
             return None
         columns = {column.name: column for column, _ in fixed}
         settled = tuple(columns.get(c.name, c) for c in schema.columns)
@@ -181,12 +181,12 @@ class Recoding:
         Null is one of them where ``*`` could be taken for the only value, or a set for ``*``.
         """
         read = self.readable(schema)
-        found = find_examples(self.count, read, own=True)
+        values_by_column = find_examples(self.count, read, own=True)
         for column in read.quasi:
-            values = found[column.name]
+            values = values_by_column[column.name]
             if _needs_null(column, values, self._labels(column.name)):
                 values.append(None)
-        return found
+        return values_by_column
 
     def check_levels(self) -> None:
         """Refuse levels that cannot give the labels of the table: they are not the release's."""
@@ -194,11 +194,11 @@ class Recoding:
         by_level = self.levels(own)
         if by_level is None:
             return
-        told = [c for c in by_level[0].quasi if c == own.column(c.name)]  # not by their labels
+        unfitted = [c for c in by_level[0].quasi if c == own.column(c.name)]  # not by their labels
         known = self.known(own)
         wrong = [
             c.name
-            for c in told
+            for c in unfitted
             if not _gives(c, by_level[1][c.name], known[c.name], self._labels(c.name) - {ROOT})
         ]
         if wrong:
@@ -216,13 +216,13 @@ class Recoding:
 
 def read_recoding(source: Any) -> Recoding:
     """Read how a release (its folder, or a ``Release``) was recoded, with its companion."""
-    found = find_release(source)
-    if found is None:
+    release = find_release(source)
+    if release is None:
         raise UsageError(
             "Only a release's folder says how its table was recoded.",
             "give the folder, not the table.",
         )
-    table, manifest = found
+    table, manifest = release
     if manifest.get("form", PARTITION) != PARTITION:
         raise UsageError(
             "The release has no generalised cells that others could be given.",
@@ -234,9 +234,9 @@ def read_recoding(source: Any) -> Recoding:
     return of
 
 
-def check_not_combined(given: Mapping[str, Any], form: str, auto_hierarchies: bool) -> None:
+def check_not_combined(settings: Mapping[str, Any], form: str, auto_hierarchies: bool) -> None:
     """Refuse what decides how classes are made: where a recoding is applied, it is decided."""
-    chosen = [f"--{name.replace('_', '-')}" for name, value in given.items() if value]
+    chosen = [f"--{name.replace('_', '-')}" for name, value in settings.items() if value]
     chosen += [f"--form {form}"] * (form != PARTITION)
     chosen += ["--auto-hierarchies"] * auto_hierarchies
     if chosen:
@@ -246,11 +246,11 @@ def check_not_combined(given: Mapping[str, Any], form: str, auto_hierarchies: bo
         )
 
 
-def _agreed(given: Schema, then: Schema) -> Schema:
+def _agreed(schema: Schema, then: Schema) -> Schema:
     """A given schema, its quasi-identifiers completed by the release's and checked against them."""
     before = {column.name: column for column in then.quasi}
-    differ = sorted({column.name for column in given.quasi} ^ before.keys())
-    for now in (column for column in given.quasi if column.name in before):
+    differ = sorted({column.name for column in schema.quasi} ^ before.keys())
+    for now in (column for column in schema.quasi if column.name in before):
         old = before[now.name]
         differ += [f"{now.name} (kind)"] * (now.kind not in ("", old.kind))
         differ += [f"{now.name} (hierarchy)"] * (not _continues(old.hierarchy, now.hierarchy))
@@ -261,9 +261,9 @@ def _agreed(given: Schema, then: Schema) -> Schema:
             f"leave the schema out, so that the release's own is used, or {ANEW}.",
         )
     return replace(
-        given,
+        schema,
         columns=tuple(
-            _completed(c, before[c.name]) if c.name in before else c for c in given.columns
+            _completed(c, before[c.name]) if c.name in before else c for c in schema.columns
         ),
     )
 
@@ -334,7 +334,7 @@ def _fixed(column: Column, level: int, labels: set[str]) -> tuple[Column, int] |
         return None
     if column.hierarchy != Prefixes():
         return column, level
-    masked = (one.rstrip("*") for one in labels - {ROOT} if one.endswith("*"))
+    masked = (label.rstrip("*") for label in labels - {ROOT} if label.endswith("*"))
     shortest = min(map(len, masked), default=0)
     return (replace(column, hierarchy=Prefixes((shortest,))), 1) if shortest else None
 
@@ -356,40 +356,40 @@ def survey_with_unknown_values(
 
     Such a value of a quasi-identifier has the code after the axis's last: it lies in no cell.
     """
-    found = dict(frame.values([column.name for column in list_tallied_columns(schema)]))
-    fits = {column.name: _fits(column, found[column.name]) for column in schema.quasi}
-    plan = survey(frame, schema, people, also, {**found, **_only(found, fits)})
+    distinct = dict(frame.values([column.name for column in list_tallied_columns(schema)]))
+    fits = {column.name: _fits(column, distinct[column.name]) for column in schema.quasi}
+    plan = survey(frame, schema, people, also, {**distinct, **_only(distinct, fits)})
     codings = tuple(
-        _widened(c, found[c.column], fits[c.column]) if c.column in fits else c
+        _widened(c, distinct[c.column], fits[c.column]) if c.column in fits else c
         for c in plan.codings
     )
-    return replace(plan, codings=codings, found=found)
+    return replace(plan, codings=codings, found=distinct)
 
 
-def _fits(column: Column, found: Distinct) -> Flags:
+def _fits(column: Column, distinct: Distinct) -> Flags:
     """Which of the values the column may have."""
-    fits = np.array([is_allowed_value(value, column) for value in found.values], dtype=np.bool_)
+    fits = np.array([is_allowed_value(value, column) for value in distinct.values], dtype=np.bool_)
     if isinstance(column.hierarchy, Tree):
-        fits &= column.hierarchy.grow(column.name, column.kind, []).codes(found.values) >= 0
+        fits &= column.hierarchy.grow(column.name, column.kind, []).codes(distinct.values) >= 0
     return fits
 
 
-def _only(found: Mapping[str, Distinct], fits: Mapping[str, Flags]) -> dict[str, Distinct]:
+def _only(distinct: Mapping[str, Distinct], fits: Mapping[str, Flags]) -> dict[str, Distinct]:
     """The values that fit."""
     return {
         name: Distinct(
-            [value for value, fit in zip(found[name].values, some, strict=True) if fit],
-            found[name].counts[some],
-            found[name].nulls,
+            [value for value, fit in zip(distinct[name].values, some, strict=True) if fit],
+            distinct[name].counts[some],
+            distinct[name].nulls,
         )
         for name, some in fits.items()
     }
 
 
-def _widened(coding: Coding, found: Distinct, fits: Flags) -> Coding:
+def _widened(coding: Coding, distinct: Distinct, fits: Flags) -> Coding:
     codes = np.full(len(fits), coding.size, np.int32)
     codes[fits] = coding.codes
-    return replace(coding, values=found.values, codes=codes, size=coding.size + 1)
+    return replace(coding, values=distinct.values, codes=codes, size=coding.size + 1)
 
 
 class LikeDraft(TableDraft):
@@ -450,8 +450,8 @@ def _settled(tally: Tally, cut: Cut, request: Request) -> Cut:
     try:
         return settle_cut(tally, cut, request.rule, count_suppressible(tally, request))
     except NotMetError as error:
-        told = f"By the release's recoding, too few people share their cells. {error.fact}"
-        raise NotMetError(told, _instead(_needed(tally, cut, request.rule), tally.rows)) from None
+        fact = f"By the release's recoding, too few people share their cells. {error.fact}"
+        raise NotMetError(fact, _instead(_needed(tally, cut, request.rule), tally.rows)) from None
 
 
 def _needed(tally: Tally, cut: Cut, rule: Model) -> int:
@@ -475,22 +475,22 @@ def _not_covered(
 ) -> InputError:
     """What the recoding does not cover, by column and count, and who is too few without it."""
     rows, needed = cut.held_back, _needed(tally, cut, rule)
-    told, anywhere = [], np.zeros(tally.entries, np.bool_)
+    uncovered, anywhere = [], np.zeros(tally.entries, np.bool_)
     for j, known in enumerate(inside):
         coding = plan.codings[j]
         out = np.append(~known, True)  # the last: what no cell could have
-        found, here = plan.found[coding.column], out[tally.keys[j]]
-        null = found.nulls > 0 and coding.null_code is not None and bool(out[coding.null_code])
+        distinct, here = plan.found[coding.column], out[tally.keys[j]]
+        null = distinct.nulls > 0 and coding.null_code is not None and bool(out[coding.null_code])
         values = int(out[coding.codes].sum()) + null
         if values:
             count = int(tally.count[here].sum())
-            told.append(f"{values:,} values of column {coding.column!r} ({count:,} rows)")
+            uncovered.append(f"{values:,} values of column {coding.column!r} ({count:,} rows)")
         anywhere |= here
     if apart := rows - int(tally.count[anywhere].sum()):
-        told.append(f"{apart:,} rows with values that no class has together")
+        uncovered.append(f"{apart:,} rows with values that no class has together")
     few = f" Of the others, {needed - rows:,} do not meet the rule." if needed > rows else ""
     return InputError(
         f"The release's recoding does not cover {rows:,} of {tally.rows:,} rows: "
-        f"{'; '.join(told)}.{few}",
+        f"{'; '.join(uncovered)}.{few}",
         f"{ANEW}." if rows == tally.rows else _instead(needed, tally.rows),
     )

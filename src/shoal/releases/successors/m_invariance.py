@@ -113,18 +113,18 @@ def read_signatures(
     source: Any, before: EarlierRelease, schema: Schema, rule: Model
 ) -> SignedRelease:
     """Read the earlier release's value of each row, beside the classes that are read already."""
-    (column,), found = schema.sensitive, find_release(source)
-    assert found is not None, "checked when the earlier release was read"
-    old = parse_released_schema(found[1])
-    then = [one for one in old.sensitive if one.name == column.name]
-    if [one.kind for one in then] != [column.kind]:
+    (column,), release = schema.sensitive, find_release(source)
+    assert release is not None, "checked when the earlier release was read"
+    old = parse_released_schema(release[1])
+    then = [old_column for old_column in old.sensitive if old_column.name == column.name]
+    if [old_column.kind for old_column in then] != [column.kind]:
         raise SchemaError(
             f"Column {column.name!r} is not the same sensitive column in the earlier release.",
             "publish both releases with it, read as the same kind.",
         )
     count = before.rows.count
     at = [axis.name for axis in count.tally.sensitive].index(column.name)
-    with open_labels(found[0], old, exact=True) as frame:
+    with open_labels(release[0], old, exact=True) as frame:
         values = frame.rows([code_leaves(count.tally.sensitive[at])])[0]
     axis = count.tally.sensitive[at]
     pairs, number = np.unique(
@@ -133,7 +133,7 @@ def read_signatures(
     rows = replace(before.rows, class_=number.reshape(-1).astype(np.int32))
     judged = rule.holds(Groups.of(count.tally, count.cut))
     # A value that was defused is another in the file than in the table; others are as they stand.
-    read = restore_cell if found[1].get("defused_cells") else _as_it_is
+    read = restore_cell if release[1].get("defused_cells") else _as_it_is
     words = tuple(read(leaf_value(axis, int(code))) for code in pairs % axis.size)
     sets = list_value_sets(count, column.name, read)
     people = int(pc.sum(pc.not_equal(rows.person, mark_counterfeit(before.key))).as_py())
@@ -149,10 +149,11 @@ def list_value_sets(
     count: Recount, column: str, read: Callable[[Any], Any] = restore_cell
 ) -> tuple[frozenset[Any], ...]:
     """The sensitive values of each class, as they were before formulas were defused."""
-    found = Groups.of(count.tally, count.cut).on(column)
-    words = [read(leaf_value(found.axis, code)) for code in range(found.axis.size)]
+    histogram = Groups.of(count.tally, count.cut).on(column)
+    words = [read(leaf_value(histogram.axis, code)) for code in range(histogram.axis.size)]
     return tuple(
-        frozenset(words[code] for code in some) for some in np.split(found.value, found.start[1:-1])
+        frozenset(words[code] for code in some)
+        for some in np.split(histogram.value, histogram.start[1:-1])
     )
 
 
@@ -214,7 +215,7 @@ def check_signatures(
     sets = list_value_sets(before.rows.count, name), list_value_sets(now.count, name)
     both = (old >= 0) & (new >= 0)
     pairs, people_of = np.unique(np.stack((old[both], new[both])), axis=1, return_counts=True)
-    differ = [sets[0][one] != sets[1][other] for one, other in pairs.T.tolist()]
+    differ = [sets[0][before_class] != sets[1][other] for before_class, other in pairs.T.tolist()]
     if any(differ):
         raise NotMetError(
             f"{int(people_of[np.array(differ)].sum()):,} people have other values in their class "
@@ -276,12 +277,12 @@ class InvariantDraft(TableDraft):
         self._tally, self._real, self._values = tally, tally.entries, whole.values[0]
         self._axis = tally.sensitive[0]
         super().__init__(frame, encoded, whole, cut, request)
-        made = self.counterfeits()
-        kept, new = (_rows(self._cut, tally, some) for some in (was >= 0, was < 0))
+        counterfeits = self.counterfeits()
+        staying, new = (_rows(self._cut, tally, some) for some in (was >= 0, was < 0))
         self._facts |= {
-            COLUMN: int(made.sum()),
-            "counterfeit_classes": int((made > 0).sum()),
-            "rows_signature_kept": kept,
+            COLUMN: int(counterfeits.sum()),
+            "counterfeit_classes": int((counterfeits > 0).sum()),
+            "rows_signature_kept": staying,
             "rows_new": new,
             "rows_gone": before.people - int(tally.count[was >= 0].sum()),
             "rows_waiting": int(tally.count[was < 0].sum()) - new,
@@ -292,21 +293,21 @@ class InvariantDraft(TableDraft):
         """The verdict on the classes, by construction: on people, not on counterfeits."""
         rule, real = self._request.rule, _pieces(self._cut, self._cut.entry < self._real)
         people = Groups.of(self._tally, real, list_joint_columns(rule))
-        made = int(self.counterfeits().sum())
-        return judge_with_counterfeits(rule, self._groups, people, made, "by construction")
+        counterfeits = int(self.counterfeits().sum())
+        return judge_with_counterfeits(rule, self._groups, people, counterfeits, "by construction")
 
     def counterfeits(self) -> NDArray[np.int64]:
         """How many rows of each class are about nobody."""
-        made = self._nobody()
-        return np.bincount(made.class_, made.count, made.classes).astype(np.int64)
+        pieces = self._nobody()
+        return np.bincount(pieces.class_, pieces.count, pieces.classes).astype(np.int64)
 
     def rows(self, key: bytes) -> Iterator[pa.RecordBatch]:
         """Every published row with the number of its class, counterfeits among them."""
-        cut, made = self._cut, self._nobody()
+        cut, counterfeits = self._cut, self._nobody()
         real = _pieces(cut, cut.entry < self._real)
         stream = recode_rows(self._frame, self._encoded, real, self._request.schema, key)
-        values = [leaf_value(self._axis, int(code)) for code in self._values[made.entry]]
-        return append_counterfeits(stream, made.class_, values, key)
+        values = [leaf_value(self._axis, int(code)) for code in self._values[counterfeits.entry]]
+        return append_counterfeits(stream, counterfeits.class_, values, key)
 
     def write_counterfeits(self, folder: Path) -> dict[str, Any]:
         """Write how many counterfeits each class has; what the manifest tells of it."""
@@ -339,15 +340,15 @@ def _cut(
     check_values_unchanged(axis.name, int(tally.count[stays & (values != old[was])].sum()))
     class_ = before.class_[was]
     check_classes_even(int(before.uneven[np.unique(class_[stays])].sum()), rule)
-    signatures = sorted({tuple(sets[one].tolist()) for one in np.unique(class_[stays])})
-    number = {one: i for i, one in enumerate(signatures)}
-    of_class = np.array([number.get(tuple(one.tolist()), NEW) for one in sets], np.int64)
+    signatures = sorted({tuple(sets[old_class].tolist()) for old_class in np.unique(class_[stays])})
+    number = {codes: i for i, codes in enumerate(signatures)}
+    of_class = np.array([number.get(tuple(codes.tolist()), NEW) for codes in sets], np.int64)
     entry = order_people(tally, np.random.default_rng(0))
     signature = np.where(stays, of_class[class_], NEW)[entry]
     asks = parse_newcomers(request)
     balance = Balance(tally, entry, values[entry], signature, axis.size, asks)
     advance = Advance(lambda done, total: request.progress("making classes", done, total))
-    balance.fill([np.array(one) for one in signatures])
+    balance.fill([np.array(codes) for codes in signatures])
     balance.deal(m, on, advance, count_suppressible(tally, request))
     return _gathered(tally, balance, stays, request, advance)
 
@@ -357,14 +358,16 @@ def _gathered(
 ) -> tuple[Tally, Cut]:
     """The buckets split into classes; counterfeits that are not published are none."""
     rows, allowed = balance.rows(), count_suppressible(tally, request)
-    made = len(balance.lacking)
+    counterfeits = len(balance.lacking)
     whole = replace(
         tally,
-        keys=np.concatenate((tally.keys, np.zeros((len(tally.keys), made), tally.keys.dtype)), 1),
+        keys=np.concatenate(
+            (tally.keys, np.zeros((len(tally.keys), counterfeits), tally.keys.dtype)), 1
+        ),
         values=np.concatenate((tally.values, rows.value[np.newaxis, rows.nobody]), 1),
-        count=np.concatenate((tally.count, np.ones(made, np.int64))),
+        count=np.concatenate((tally.count, np.ones(counterfeits, np.int64))),
     )
-    first = np.append(stays, np.zeros(made, np.bool_))
+    first = np.append(stays, np.zeros(counterfeits, np.bool_))
     whole, cut, _ = gather_classes(whole, request.rule, rows, advance, first)
     cut = suppress_missing_rows(whole, cut)
     cut = _pieces(cut, (cut.class_ >= 0) | (cut.entry < tally.entries))
@@ -380,10 +383,10 @@ def _gathered(
 def _settled(tally: Tally, whole: Tally, cut: Cut, rule: Model, allowed: int) -> Cut:
     """The cut without classes that break the rule: all but m-invariance by people alone."""
     real = _pieces(cut, cut.entry < tally.entries)
-    made, other = int(cut.count.sum() - real.count.sum()), drop_invariance(rule)
-    if not made:
+    counterfeits, other = int(cut.count.sum() - real.count.sum()), drop_invariance(rule)
+    if not counterfeits:
         return settle_cut(whole, cut, rule, allowed)
-    refuse_value_models(rule, made)
+    refuse_value_models(rule, counterfeits)
     if other is None:
         return cut
     held = real.class_ >= 0

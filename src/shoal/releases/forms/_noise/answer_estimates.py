@@ -44,7 +44,7 @@ class AnswerCounts:
         """Count more rows: their classes, and their answers in every column."""
         columns = [class_, *codes]
         number, first = number_combinations(columns, [int(class_.max(initial=0)) + 1, *self.sizes])
-        self._lots.append((np.stack([one[first] for one in columns]), np.bincount(number)))
+        self._lots.append((np.stack([column[first] for column in columns]), np.bincount(number)))
 
     @property
     def rows(self) -> int:
@@ -55,11 +55,11 @@ class AnswerCounts:
         """The counts of some columns together, after those of each class where asked."""
         shape = [*([] if classes is None else [classes]), *(self.sizes[i] for i in columns)]
         picked = [*([] if classes is None else [0]), *(1 + i for i in columns)]
-        found = np.zeros(int(np.prod(shape)))
+        total = np.zeros(int(np.prod(shape)))
         for codes, count in self._lots:
             place = np.ravel_multi_index(tuple(codes[i] for i in picked), shape)
-            found += np.bincount(place, weights=count, minlength=len(found))
-        return found.reshape(shape)
+            total += np.bincount(place, weights=count, minlength=len(total))
+        return total.reshape(shape)
 
 
 def estimate_everybody(answers: Answers, counts: Floats) -> list[dict[str, Any]]:
@@ -93,9 +93,9 @@ class Estimates:
 
     def to_json(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        told = {name: getattr(self, name).tolist() for name in ("answers", "estimated", "error")}
+        figures = {name: getattr(self, name).tolist() for name in ("answers", "estimated", "error")}
         about = {name: getattr(self, name) for name in ("column", "by", "groups", "values")}
-        return {"edition": EDITION, **to_json_value(about), **told}
+        return {"edition": EDITION, **to_json_value(about), **figures}
 
     def __str__(self) -> str:
         lines = []
@@ -117,31 +117,35 @@ def estimates(source: Any, column: str | None = None, *, by: Sequence[str] = ())
     ``by`` are quasi-identifiers whose published labels make groups; without it, everybody.
     """
     release = find_release(source)
-    found = {} if release is None else read_answers(release[1])
-    if release is None or not found:
+    answers = {} if release is None else read_answers(release[1])
+    if release is None or not answers:
         raise UsageError(
             "Only a randomised release has answers to estimate from.",
             "publish one: --form randomised --epsilon 1.",
         )
-    name, table, by = _named(column, found), release[0], (by,) if isinstance(by, str) else tuple(by)
+    name, table, by = (
+        _named(column, answers),
+        release[0],
+        (by,) if isinstance(by, str) else tuple(by),
+    )
     schema = parse_released_schema(release[1])
-    if unknown := [one for one in by if one not in {c.name for c in schema.quasi}]:
+    if unknown := [label for label in by if label not in {c.name for c in schema.quasi}]:
         raise UsageError(
             f"The release has no quasi-identifier {unknown[0]!r}.", "name one that it publishes."
         )
     with open_labels(table, schema, exact=True) as frame:
         rows = read_columns(frame, [*by, name])
-    codes = found[name].bins.read(rows[name].words())[rows[name].codes]
+    codes = answers[name].bins.read(rows[name].words())[rows[name].codes]
     if (codes < 0).any():
         raise InputError("The table has values that could not be answered.", "verify it first.")
-    group, first = _grouped([rows[one].codes for one in by], [len(rows[n].values) for n in by])
-    size = found[name].bins.size
+    group, first = _grouped([rows[label].codes for label in by], [len(rows[n].values) for n in by])
+    size = answers[name].bins.size
     counts = np.bincount((group if by else 0) * size + codes, minlength=len(first) * size)
     counts = counts.reshape(-1, size)
-    words = [[rows[one].words()[c] for c in rows[one].codes[first]] for one in by]
+    words = [[rows[label].words()[c] for c in rows[label].codes[first]] for label in by]
     groups = tuple(zip(*words, strict=True)) if by else ((),)
-    inverted = _inverted(found[name], counts.astype(np.float64))
-    return Estimates(name, by, groups, found[name].bins.labels, counts, *inverted)
+    inverted = _inverted(answers[name], counts.astype(np.float64))
+    return Estimates(name, by, groups, answers[name].bins.labels, counts, *inverted)
 
 
 def _grouped(
@@ -153,12 +157,12 @@ def _grouped(
     return number.astype(np.int64), first
 
 
-def _named(column: str | None, found: dict[str, Answers]) -> str:
-    if column is None and len(found) == 1:
-        return next(iter(found))
-    if column not in found:
+def _named(column: str | None, answers: dict[str, Answers]) -> str:
+    if column is None and len(answers) == 1:
+        return next(iter(answers))
+    if column not in answers:
         raise UsageError(
-            f"Answers were drawn for: {join_names(found)}.",
-            f"name one: column={next(iter(found))!r}.",
+            f"Answers were drawn for: {join_names(answers)}.",
+            f"name one: column={next(iter(answers))!r}.",
         )
     return column

@@ -42,15 +42,15 @@ def measure_answer_utility(
     tally = encode(frame, _original(schema)).tally
     tally = replace(tally, keys=tally.keys.astype(np.int32))
     pairs = zip(tally.sensitive, answers.values(), strict=True)
-    ways = [(one.response, one.bins.of_leaves(axis)) for axis, one in pairs]
+    ways = [(column.response, column.bins.of_leaves(axis)) for axis, column in pairs]
     lost = Distances({}, {})
     for i, (way, bin_of) in enumerate(ways):
         estimated = estimate_over_leaves(way, drawn.table([i], cut.classes), bin_of)
         _add(lost, raw(_only(tally, [i]), EstimatedRows.of(cut.cells, estimated)))
     for i, j in combinations(range(len(ways)), 2):
-        (one, first), (two, second) = ways[i], ways[j]
+        (way_i, first), (two, second) = ways[i], ways[j]
         half = estimate_over_leaves(two, drawn.table([i, j]), second)
-        joint = estimate_over_leaves(one, half.T, first).T
+        joint = estimate_over_leaves(way_i, half.T, first).T
         _add(lost, raw(_only(tally, [i, j], quasi=False), _joint(joint)))
     return {"marginals": lost.share(raw(tally, cut_to_root(tally))), **lost.to_dict()}
 

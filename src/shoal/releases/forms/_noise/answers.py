@@ -96,34 +96,34 @@ def read_answers(manifest: Mapping[str, Any]) -> dict[str, Answers]:
     if not publishes_answers(manifest):
         return {}
     try:
-        told = {str(name): _read(one) for name, one in manifest[ANSWERS].items()}
+        answers = {str(name): _read(stated) for name, stated in manifest[ANSWERS].items()}
         roles = {name for name, role in manifest["columns"].items() if role == "sensitive"}
-        if not told or set(told) != roles:
+        if not answers or set(answers) != roles:
             raise ValueError
     except (ShoalError, ValueError, KeyError, TypeError, AttributeError):
         raise InputError(
             "The manifest does not say how the answers of its sensitive columns were drawn.",
             "take it as it was published, or publish the release again.",
         ) from None
-    return told
+    return answers
 
 
-def _read(told: Mapping[str, Any]) -> Answers:
-    column = Schema.parse(told["asked"]).columns[0]
-    found = Answers(column, float(told["keep"]), to_exact(told["epsilon"]))
-    if told["values"] != found.bins.size or not 1 / found.bins.size < found.keep < 1:
+def _read(stated: Mapping[str, Any]) -> Answers:
+    column = Schema.parse(stated["asked"]).columns[0]
+    answers = Answers(column, float(stated["keep"]), to_exact(stated["epsilon"]))
+    if stated["values"] != answers.bins.size or not 1 / answers.bins.size < answers.keep < 1:
         raise ValueError
-    return found
+    return answers
 
 
-def with_answer_columns(given: Schema | None, manifest: Mapping[str, Any]) -> Schema | None:
+def with_answer_columns(schema: Schema | None, manifest: Mapping[str, Any]) -> Schema | None:
     """A given schema with the columns of a release's answers as its own manifest states them."""
     answers = read_answers(manifest)
-    if given is None or not answers:
-        return given
+    if schema is None or not answers:
+        return schema
     columns = (
         answers[c.name].published if c.name in answers and c.role == "sensitive" else c
-        for c in given.columns
+        for c in schema.columns
     )
     return Schema(tuple(columns))
 
@@ -153,50 +153,52 @@ def check_answers(frame: Frame, answers: Mapping[str, Answers]) -> None:
 def count_answers(frame: Frame, answers: Mapping[str, Answers]) -> dict[str, NDArray[np.int64]]:
     """How often each value of a column was answered; what cannot be an answer is refused."""
     counts = {}
-    for name, found in frame.values(list(answers)).items():
+    for name, distinct in frame.values(list(answers)).items():
         own = answers[name].bins
-        codes = own.read([restore_cell(format_value(value)) for value in found.values])
-        odd = int(found.counts[codes < 0].sum()) + found.nulls * (not own.null)
+        codes = own.read([restore_cell(format_value(value)) for value in distinct.values])
+        odd = int(distinct.counts[codes < 0].sum()) + distinct.nulls * (not own.null)
         if odd:
             raise InputError(
                 f"Column {name!r} has {odd:,} rows with values that could not be answered.",
                 "take the table and its manifest as they were published.",
             )
-        counts[name] = np.bincount(codes, found.counts, own.size).astype(np.int64)
-        counts[name][-1] += found.nulls  # null, where a column may be, is its last value
+        counts[name] = np.bincount(codes, distinct.counts, own.size).astype(np.int64)
+        counts[name][-1] += distinct.nulls  # null, where a column may be, is its last value
     return counts
 
 
-def add_promise(found: Verdict, answers: Mapping[str, Answers], stated: Spend) -> Verdict:
+def add_promise(verdict: Verdict, answers: Mapping[str, Answers], stated: Spend) -> Verdict:
     """The verdict with what the answers spend, computed again from how they were drawn."""
-    spent = [compute_response_spend(one.bins.size, one.keep).epsilon for one in answers.values()]
+    spent = [
+        compute_response_spend(column.bins.size, column.keep).epsilon for column in answers.values()
+    ]
     reached = sum(spent, Fraction(0))
     parts = zip(spent, answers.values(), strict=True)
-    holds = reached <= stated.epsilon and all(own <= one.epsilon for own, one in parts)
-    told = Judgement(name_promise(stated), holds, float(reached))
-    how = found.how if found.how == "by construction" else "counted, and by construction"
+    holds = reached <= stated.epsilon and all(own <= column.epsilon for own, column in parts)
+    judgement = Judgement(name_promise(stated), holds, float(reached))
+    how = verdict.how if verdict.how == "by construction" else "counted, and by construction"
     return replace(
-        found, holds=found.holds and holds, how=how, judgements=(*found.judgements, told)
+        verdict, holds=verdict.holds and holds, how=how, judgements=(*verdict.judgements, judgement)
     )
 
 
-def add_answer_judgement(found: Verdict, frame: Frame, manifest: Mapping[str, Any]) -> Verdict:
+def add_answer_judgement(verdict: Verdict, frame: Frame, manifest: Mapping[str, Any]) -> Verdict:
     """The verdict on a table with that on its answers, where the release is a randomised one."""
     answers = read_answers(manifest)
     if not answers:
-        return found
+        return verdict
     check_answers(frame, answers)
-    return add_promise(found, answers, _agreed(manifest, answers))
+    return add_promise(verdict, answers, _agreed(manifest, answers))
 
 
 def _agreed(manifest: Mapping[str, Any], answers: Mapping[str, Answers]) -> Spend:
     """What is spent, which every part of a manifest must say alike."""
     section, stated = manifest.get("privacy"), read_spend(manifest)
-    told = section if isinstance(section, Mapping) else {}
-    parts = Spend(sum((one.epsilon for one in answers.values()), Fraction(0)))
-    keep = {name: one.keep for name, one in answers.items()}
-    same = all(told.get(name) == value for name, value in stated.to_json().items())
-    if stated != parts or not same or told.get("keep") != keep:
+    privacy = section if isinstance(section, Mapping) else {}
+    parts = Spend(sum((column.epsilon for column in answers.values()), Fraction(0)))
+    keep = {name: column.keep for name, column in answers.items()}
+    same = all(privacy.get(name) == value for name, value in stated.to_json().items())
+    if stated != parts or not same or privacy.get("keep") != keep:
         raise InputError(
             "The manifest does not say alike what is spent, and how answers were drawn.",
             "take it as it was published, or publish the release again.",
@@ -206,6 +208,6 @@ def _agreed(manifest: Mapping[str, Any], answers: Mapping[str, Answers]) -> Spen
 
 def compute_answer_chances(answers: Answers, codes: NDArray[Any], size: int) -> NDArray[np.float64]:
     """P(answer | true) on an axis of so many values, on which the answers have these codes."""
-    found = np.zeros((size, size))
-    found[np.ix_(codes, codes)] = answers.response.matrix()
-    return found
+    matrix = np.zeros((size, size))
+    matrix[np.ix_(codes, codes)] = answers.response.matrix()
+    return matrix

@@ -51,7 +51,7 @@ def describe_answers(
     answers: Mapping[str, Answers], spend: Spend, method: str, rule: str, *, seeded: bool
 ) -> dict[str, Any]:
     """What the manifest of a randomised release has besides that of a partition."""
-    shared = "; ".join(f"{name}: ε {one.epsilon}" for name, one in answers.items())
+    shared = "; ".join(f"{name}: ε {column.epsilon}" for name, column in answers.items())
     section = describe_privacy(
         spend,
         unit=UNIT,
@@ -62,12 +62,12 @@ def describe_answers(
         composition=f"basic: the epsilons of the columns add up ({shared})",
         seed=0 if seeded else None,
         not_protected=NOT_PROTECTED,
-        keep={name: one.keep for name, one in answers.items()},
+        keep={name: column.keep for name, column in answers.items()},
         partition=f"made by {method}, so that {rule} holds; it never looked at the sensitive "
         "values",
     )
     return {
-        ANSWERS: {name: one.to_json() for name, one in answers.items()},
+        ANSWERS: {name: column.to_json() for name, column in answers.items()},
         "spend": spend.to_json(),
         "privacy": section,
         "releasable": not seeded,

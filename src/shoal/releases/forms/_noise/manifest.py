@@ -90,7 +90,7 @@ def describe_privacy(
     }
 
 
-def names_random_source(told: Any, releasable: Any) -> bool:
+def names_random_source(stated: Any, releasable: Any) -> bool:
     """Whether a manifest names a source of noise that there is, and the one that its mark says.
 
     Of the library any version will do: it need not be the one that is installed here.
@@ -99,8 +99,8 @@ def names_random_source(told: Any, releasable: Any) -> bool:
     (False, False, True)
     """
     if releasable is True:
-        return re.fullmatch(rf"{re.escape(SOURCE)} \(OpenDP \d+(\.\d+)*\)", str(told)) is not None
-    return releasable is False and told == SEEDED
+        return re.fullmatch(rf"{re.escape(SOURCE)} \(OpenDP \d+(\.\d+)*\)", str(stated)) is not None
+    return releasable is False and stated == SEEDED
 
 
 def name_promise(spend: Spend) -> str:
@@ -222,7 +222,7 @@ def read_spend(manifest: Mapping[str, Any]) -> Spend:
 def read_marginals(manifest: Mapping[str, Any], plan: MarginalPlan) -> tuple[Columns, ...]:
     """The marginals that a manifest says were measured."""
     try:
-        return plan.marginals(tuple(tuple(one) for one in manifest["marginals"]))
+        return plan.marginals(tuple(tuple(columns) for columns in manifest["marginals"]))
     except (ShoalError, KeyError, TypeError):
         raise InputError(
             "The manifest does not name the marginals that were measured.", AGAIN
@@ -258,21 +258,21 @@ def _joins(pairs: Sequence[Columns], columns: int) -> bool:
     for pair in pairs:
         if len({part[column] for column in pair}) < 2 or len(pair) > 2:
             return False
-        kept, gone = (part[column] for column in pair)
-        part = [kept if own == gone else own for own in part]
+        stays, gone = (part[column] for column in pair)
+        part = [stays if own == gone else own for own in part]
     return len(pairs) == columns - 1
 
 
 def find_differences(manifest: Mapping[str, Any], right: Mapping[str, Any]) -> list[str]:
     """The fields that say something else; those on privacy one by one."""
-    found = [name for name, value in right.items() if manifest.get(name) != value]
-    if "privacy" not in found:
-        return found
-    told, own = manifest["privacy"], right["privacy"]
+    differences = [name for name, value in right.items() if manifest.get(name) != value]
+    if "privacy" not in differences:
+        return differences
+    stated, own = manifest["privacy"], right["privacy"]
     wrong = [
         name
-        for name in (*own, *(n for n in told if n not in own))
-        if (name in told, told.get(name)) != (name in own, own.get(name))
+        for name in (*own, *(n for n in stated if n not in own))
+        if (name in stated, stated.get(name)) != (name in own, own.get(name))
     ]
-    at = found.index("privacy")
-    return [*found[:at], *(f"privacy.{name}" for name in wrong), *found[at + 1 :]]
+    at = differences.index("privacy")
+    return [*differences[:at], *(f"privacy.{name}" for name in wrong), *differences[at + 1 :]]

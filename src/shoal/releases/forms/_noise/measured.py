@@ -59,15 +59,17 @@ class MeasuredTable:
             tuple(range(len(plan.bins))) if marginals is None else list_columns_in_any(marginals)
         )
         some = [plan.bins[column] for column in looked]
-        found = frame.values([one.name for one in some])
-        if not any(one.nulls + one.counts.sum() for one in found.values()):
+        distinct = frame.values([bins.name for bins in some])
+        if not any(values.nulls + values.counts.sum() for values in distinct.values()):
             raise InputError("The table has no rows.", "check that the file is the right one.")
-        counted = frame.tally(code_bins(some, found))
+        counted = frame.tally(code_bins(some, distinct))
         codes = [np.zeros(len(counted.count), np.int32)] * len(plan.bins)
         for column, own in zip(looked, counted.codes, strict=True):
             codes[column] = own
         moved = {
-            one.name: rows for one in some if (rows := count_beyond_bounds(one, found[one.name]))
+            bins.name: rows
+            for bins in some
+            if (rows := count_beyond_bounds(bins, distinct[bins.name]))
         }
         return cls(plan, CodeCounts(tuple(codes), counted.count), moved, looked)
 
@@ -101,24 +103,24 @@ def tabulate_codes(
     [[0, 0, 1], [2, 0, 0]]
     """
     place = np.zeros(len(codes[0]), np.int64)
-    for size, one in zip(shape, codes, strict=True):
-        place = place * size + one
+    for size, column in zip(shape, codes, strict=True):
+        place = place * size + column
     cells = int(np.prod(shape, dtype=np.int64))
     return np.bincount(place, weights=count, minlength=cells).astype(np.int64).reshape(shape)
 
 
 def list_columns_in_any(marginals: Iterable[Columns]) -> Columns:
     """The columns that any of these marginals has, in their order."""
-    return tuple(sorted({column for one in marginals for column in one}))
+    return tuple(sorted({column for marginal in marginals for column in marginal}))
 
 
-def code_bins(bins: Sequence[Bins], found: Mapping[str, Distinct]) -> list[Coding]:
+def code_bins(bins: Sequence[Bins], distinct: Mapping[str, Distinct]) -> list[Coding]:
     """The bin of every value; what has none is an error, told of all columns at once."""
     done: list[Coding] = []
     amiss: list[InputError] = []
-    for one in bins:
+    for column_bins in bins:
         try:
-            done.append(_coding(one, found[one.name]))
+            done.append(_coding(column_bins, distinct[column_bins.name]))
         except InputError as error:
             amiss.append(error)
     if amiss:
@@ -126,18 +128,18 @@ def code_bins(bins: Sequence[Bins], found: Mapping[str, Distinct]) -> list[Codin
     return done
 
 
-def _coding(bins: Bins, found: Distinct) -> Coding:
-    values, rows = list(found.values), np.asarray(found.counts, np.int64)
-    if found.nulls:
-        values, rows = [*values, None], np.append(rows, found.nulls)
+def _coding(bins: Bins, distinct: Distinct) -> Coding:
+    values, rows = list(distinct.values), np.asarray(distinct.counts, np.int64)
+    if distinct.nulls:
+        values, rows = [*values, None], np.append(rows, distinct.nulls)
     codes = bins.codes(values, rows)
-    null = int(codes[-1]) if found.nulls else None
-    return Coding(bins.name, found.values, codes[: len(found.values)], null, bins.size)
+    null = int(codes[-1]) if distinct.nulls else None
+    return Coding(bins.name, distinct.values, codes[: len(distinct.values)], null, bins.size)
 
 
-def count_beyond_bounds(bins: Bins, found: Distinct) -> int:
+def count_beyond_bounds(bins: Bins, distinct: Distinct) -> int:
     """How many rows lie beyond a column's bounds."""
     if bins.bounds is None:
         return 0
-    places, (low, high) = to_positions(found.values, bins.kind), bins.bounds
-    return int(np.asarray(found.counts)[(places < low) | (places > high)].sum())
+    places, (low, high) = to_positions(distinct.values, bins.kind), bins.bounds
+    return int(np.asarray(distinct.counts)[(places < low) | (places > high)].sum())

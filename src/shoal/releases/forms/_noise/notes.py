@@ -48,21 +48,21 @@ def list_cautions(spend: Spend, people: int | None = None, seed: int | None = No
     >>> cautions(Spend(12))
     ['ε 12 is little protection: the odds about anybody may move by e^ε = 163,000.']
     """
-    found = []
+    warnings = []
     if spend.epsilon > LARGE:
         factor = f"{float(f'{math.exp(min(float(spend.epsilon), 700)):.3g}'):,.6g}"
-        found.append(
+        warnings.append(
             f"ε {format_budget(spend.epsilon)} is little protection: the odds about anybody may "
             "move "
             f"by e^ε = {factor}."
         )
     if people is not None and spend.delta * people >= 1:
-        found.append(
+        warnings.append(
             f"δ {format_budget(spend.delta)} is not below one over the number of people: it "
             "would allow "
             "publishing somebody's row. Choose one far below."
         )
-    return found + ([] if seed is None else [SEEDED])
+    return warnings + ([] if seed is None else [SEEDED])
 
 
 def note_replaced_release(out: Path | None, replace: bool) -> list[str]:
@@ -70,10 +70,10 @@ def note_replaced_release(out: Path | None, replace: bool) -> list[str]:
     if out is None or not replace or not out.exists():
         return []
     try:
-        told = find_release(out)
+        release = find_release(out)
     except InputError:  # whatever it was, it is to be replaced
         return []
-    return [] if told is None or "privacy" not in told[1] else [REPLACED]
+    return [] if release is None or "privacy" not in release[1] else [REPLACED]
 
 
 def note_rows_beyond_bounds(beyond: Mapping[str, int], done: str = "counted") -> list[str]:

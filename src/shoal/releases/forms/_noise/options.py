@@ -58,7 +58,7 @@ class NoisyRequest:
     @classmethod
     def of(
         cls,
-        given: Mapping[str, Any],
+        meaningless: Mapping[str, Any],
         *,
         schema: Schema | None,
         form: str,
@@ -74,11 +74,13 @@ class NoisyRequest:
         one_row: OneRow | None,
         progress: Progress,
     ) -> NoisyRequest:
-        """The request of what ``shoal.publish`` was given; ``given`` is what has no meaning here.
+        """The request of what ``shoal.publish`` was given; ``meaningless``: what does not apply.
 
         Whatever of that is set is refused: a rule that nobody keeps would be a promise.
         """
-        if unfit := [name.replace("_", "-") for name, value in given.items() if _is_set(value)]:
+        if unfit := [
+            name.replace("_", "-") for name, value in meaningless.items() if _is_set(value)
+        ]:
             raise UsageError(
                 f"The form {form} is made by noise alone; it has no {unfit[0]}.",
                 f"leave {', '.join(unfit)} out, or choose --form randomised or partition.",
@@ -119,33 +121,37 @@ def _is_set(value: Any) -> bool:
     return value is not None
 
 
-def _marginals(given: AskedMarginals, schema: Schema) -> Marginals:
+def _marginals(asked: AskedMarginals, schema: Schema) -> Marginals:
     """Marginals as they may be given: a number of columns, or lists of columns."""
-    if given is None:
+    if asked is None:
         return None
-    if isinstance(given, int) and not isinstance(given, bool):
-        if given < 1:
+    if isinstance(asked, int) and not isinstance(asked, bool):
+        if asked < 1:
             raise UsageError("At least one column is counted at a time.", "write --marginals 2.")
-        return given
-    if not _are_lists(given):
+        return asked
+    if not _are_lists(asked):
         raise UsageError(
             "Marginals are a number of columns, or lists of columns.",
             'write marginals=2, or marginals=[["age", "sex"]].',
         )
     known = schema.names
     return tuple(
-        tuple(_names(one, known) if isinstance(one, str) else (_name(n, known) for n in one))
-        for one in given
+        tuple(
+            _names(columns, known)
+            if isinstance(columns, str)
+            else (_name(n, known) for n in columns)
+        )
+        for columns in asked
     )
 
 
-def _are_lists(given: Any) -> TypeGuard[Sequence[str | Sequence[str]]]:
+def _are_lists(value: Any) -> TypeGuard[Sequence[str | Sequence[str]]]:
     """Whether it is a list of texts, or of lists of texts."""
-    several = isinstance(given, Sequence) and not isinstance(given, str)
+    several = isinstance(value, Sequence) and not isinstance(value, str)
     return several and all(
-        isinstance(one, str)
-        or (isinstance(one, Sequence) and all(isinstance(name, str) for name in one))
-        for one in given
+        isinstance(columns, str)
+        or (isinstance(columns, Sequence) and all(isinstance(name, str) for name in columns))
+        for columns in value
     )
 
 

@@ -56,12 +56,12 @@ class MarginalPlan:
     @cached_property
     def names(self) -> tuple[str, ...]:
         """The columns' names."""
-        return tuple(one.name for one in self.bins)
+        return tuple(bins.name for bins in self.bins)
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
         """How many bins each column has."""
-        return tuple(one.size for one in self.bins)
+        return tuple(bins.size for bins in self.bins)
 
     def shape(self, marginal: Columns) -> tuple[int, ...]:
         """The sizes of a marginal's columns."""
@@ -69,7 +69,7 @@ class MarginalPlan:
 
     def cells(self, marginals: Iterable[Columns]) -> int:
         """How many cells marginals have together."""
-        return sum(math.prod(self.shape(one)) for one in marginals)
+        return sum(math.prod(self.shape(marginal)) for marginal in marginals)
 
     def called(self, marginal: Columns) -> str:
         """A marginal's name."""
@@ -77,14 +77,14 @@ class MarginalPlan:
 
     def listed(self, marginals: Iterable[Columns]) -> list[list[str]]:
         """Marginals by the names of their columns, as a manifest has them."""
-        return [[self.names[column] for column in one] for one in marginals]
+        return [[self.names[column] for column in marginal] for marginal in marginals]
 
     def marginals(self, asked: Marginals) -> tuple[Columns, ...]:
         """The marginals that are asked for: all of so many columns, or those that are named."""
         if isinstance(asked, int):
             together = min(asked, len(self.bins))
             return tuple(combinations(range(len(self.bins)), together))
-        found = tuple(dict.fromkeys(self._placed(one) for one in asked or ()))
+        found = tuple(dict.fromkeys(self._placed(names) for names in asked or ()))
         if not found:
             raise UsageError("No marginal is named.", "write --marginals 2, or --marginal age,sex.")
         return found
@@ -107,11 +107,13 @@ class MarginalPlan:
         """Refuse more cells than anybody could read, naming the marginals that are too large."""
         if self.cells(marginals) <= MOST_CELLS:
             return
-        largest = sorted(marginals, key=lambda one: self.cells([one]), reverse=True)[:3]
-        told = ", ".join(f"{self.called(one)} ({self.cells([one]):,} cells)" for one in largest)
+        largest = sorted(marginals, key=lambda marginal: self.cells([marginal]), reverse=True)[:3]
+        listing = ", ".join(
+            f"{self.called(marginal)} ({self.cells([marginal]):,} cells)" for marginal in largest
+        )
         raise UsageError(
             f"The marginals have {self.cells(marginals):,} cells, and at most {MOST_CELLS:,} are "
-            f"counted. The largest: {told}.",
+            f"counted. The largest: {listing}.",
             f"name fewer ({write_marginal_option(self.names[:2])}), count fewer columns together "
             "(--marginals 1), or give wide columns coarser intervals in the schema.",
         )

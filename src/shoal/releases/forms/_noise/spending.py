@@ -65,13 +65,13 @@ class Step:
         }
 
     @classmethod
-    def from_json(cls, told: Mapping[str, Any]) -> Step:
+    def from_json(cls, record: Mapping[str, Any]) -> Step:
         """The step that ``to_json`` wrote."""
-        known = told["mechanism"] in (LAPLACE, GAUSSIAN, CHOICE)
-        scale, times = float(told["scale"]), int(told["times"])
+        known = record["mechanism"] in (LAPLACE, GAUSSIAN, CHOICE)
+        scale, times = float(record["scale"]), int(record["times"])
         if not known or not 0 < scale < float("inf") or times < 1:
             raise ValueError
-        return cls(str(told["what"]), str(told["mechanism"]), scale, times)
+        return cls(str(record["what"]), str(record["mechanism"]), scale, times)
 
 
 def total_spend(steps: Sequence[Step], delta: Fraction) -> Spend:
@@ -83,7 +83,7 @@ def total_spend(steps: Sequence[Step], delta: Fraction) -> Spend:
     """
     if len(steps) == 1:
         return steps[0].spend(delta)
-    spends = [one for step in steps for one in step.parts(delta)]
+    spends = [spend for step in steps for spend in step.parts(delta)]
     return compose_spends("zcdp" if delta else "basic", spends, delta)
 
 
@@ -104,7 +104,7 @@ def describe_composition(steps: Sequence[Step]) -> str:
 def read_steps(manifest: Mapping[str, Any]) -> list[Step]:
     """The steps that a manifest tells of."""
     try:
-        return [Step.from_json(one) for one in manifest["privacy"]["steps"]]
+        return [Step.from_json(record) for record in manifest["privacy"]["steps"]]
     except (KeyError, TypeError, ValueError):
         raise InputError(
             "The manifest does not say what the noise was.", "publish the release again."

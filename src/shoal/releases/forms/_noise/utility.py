@@ -34,9 +34,10 @@ def tally_original(frame: Frame, schema: Schema, names: Sequence[str] | None = N
     they may hold is not heeded.
     """
     columns = (*schema.quasi, *schema.sensitive)
-    known = [one.name for one in columns] if names is None else names
+    known = [column.name for column in columns] if names is None else names
     read = (
-        without_counting_limits(one) if one.name in known else _as_it_is(one) for one in columns
+        without_counting_limits(column) if column.name in known else _as_it_is(column)
+        for column in columns
     )
     return encode(frame, Schema(tuple(read))).tally
 
@@ -69,7 +70,7 @@ def measure_bin_loss(tally: Tally, measured: MeasuredTable) -> float:
     plan, names = measured.plan, measured.names
     columns = [plan.names.index(name) for name in names]
     exact = measured.tables([*combinations(columns, 1), *combinations(columns, 2)])
-    counts = {one: table.astype(np.float64) for one, table in exact.items()}
+    counts = {marginal: table.astype(np.float64) for marginal, table in exact.items()}
     moved = raw(tally, CountTables(_leaves(tally, plan, columns), _up_to_pairs(plan, counts)))
     own = Distances(
         {name: moved.columns[name] for name in names},
@@ -83,8 +84,10 @@ def tabulate_people(codes: NDArray[np.int32], plan: MarginalPlan) -> Estimated:
     columns = range(len(plan.bins))
     wanted = [*combinations(columns, 1), *combinations(columns, 2)]
     return {
-        one: tabulate_codes([codes[c] for c in one], plan.shape(one)).astype(np.float64)
-        for one in wanted
+        marginal: tabulate_codes([codes[c] for c in marginal], plan.shape(marginal)).astype(
+            np.float64
+        )
+        for marginal in wanted
     }
 
 
@@ -101,12 +104,12 @@ def _up_to_pairs(
     plan: MarginalPlan, estimates: Estimated
 ) -> dict[tuple[str, ...], NDArray[np.float64]]:
     """Columns and pairs, each summed up from the first table that has it."""
-    found: dict[tuple[str, ...], NDArray[np.float64]] = {}
+    tables: dict[tuple[str, ...], NDArray[np.float64]] = {}
     for columns, table in estimates.items():
         for size in (1, 2):
             for some in combinations(range(len(columns)), size):
                 names = tuple(plan.names[columns[i]] for i in some)
-                if names not in found:
+                if names not in tables:
                     others = tuple(i for i in range(len(columns)) if i not in some)
-                    found[names] = np.asarray(table, np.float64).sum(axis=others)
-    return found
+                    tables[names] = np.asarray(table, np.float64).sum(axis=others)
+    return tables

@@ -44,15 +44,15 @@ def verify_noisy(source: Path, manifest: Mapping[str, Any]) -> Verdict:
         raise InputError(
             f"{source.name} was changed after it was published, or its manifest was.", AGAIN
         )
-    found = recount_noise(source, manifest)
+    verdict = recount_noise(source, manifest)
     check_releasable(manifest)
-    return found
+    return verdict
 
 
 def check_releasable(manifest: Mapping[str, Any]) -> None:
     """Refuse a release of noise, of whatever form, whose noise is not everybody's secret."""
-    told = manifest.get("privacy")
-    source = told.get("randomness") if isinstance(told, Mapping) else None
+    privacy = manifest.get("privacy")
+    source = privacy.get("randomness") if isinstance(privacy, Mapping) else None
     if manifest.get("releasable") is not True or not names_random_source(source, True):
         raise NotMetError(
             "The noise was drawn from a seed, by which it can be taken away again: the release is "
@@ -65,10 +65,10 @@ def recount_noise(table: Path, manifest: Mapping[str, Any]) -> Verdict:
     """The same for a file that was just written, whose noise may be a test's."""
     plan = _plan(manifest)
     check_description(manifest, plan)
-    found, rows = judge_spend(manifest), _read(table, plan, manifest)
+    judgement, rows = judge_spend(manifest), _read(table, plan, manifest)
     if (rows, table.name) != (manifest.get("rows"), manifest.get("file")):
         raise InputError("The table has not the name or the rows that its manifest says.", AGAIN)
-    return Verdict(found.holds, "by construction", rows, 0, (found,))
+    return Verdict(judgement.holds, "by construction", rows, 0, (judgement,))
 
 
 def judge_spend(manifest: Mapping[str, Any]) -> Judgement:
@@ -96,42 +96,42 @@ def _read(table: Path, plan: MarginalPlan, manifest: Mapping[str, Any]) -> int:
         _check_defused(frame, own, manifest.get("defused_cells"))
         if not counts:
             return _check_people(plan, frame)
-        found = read_columns(frame, own)
+        listings = read_columns(frame, own)
     _check_estimates(
-        _tables(plan, manifest["marginals"], found, COUNT),
-        _tables(plan, manifest["marginals"], found, ESTIMATE),
+        _tables(plan, manifest["marginals"], listings, COUNT),
+        _tables(plan, manifest["marginals"], listings, ESTIMATE),
         plan,
     )
-    return len(found[COUNT].codes)
+    return len(listings[COUNT].codes)
 
 
 def read_published_counts(table: Path, plan: MarginalPlan, manifest: Mapping[str, Any]) -> Tables:
     """The noisy counts of a release of counts, whatever the order of its rows."""
     own = [MARGINAL, *plan.names, COUNT]
     with open_frame(table, kinds=dict.fromkeys(own, "label"), nulls=()) as frame:
-        found = _tables(plan, manifest["marginals"], read_columns(frame, own), COUNT)
-    return {one: counts.astype(np.int64) for one, counts in found.items()}
+        tables = _tables(plan, manifest["marginals"], read_columns(frame, own), COUNT)
+    return {marginal: counts.astype(np.int64) for marginal, counts in tables.items()}
 
 
-def _check_defused(frame: Frame, names: Sequence[str], told: Any) -> None:
+def _check_defused(frame: Frame, names: Sequence[str], stated: Any) -> None:
     """No more cells are said to be defused than look so: the number could be another one."""
-    found = frame.values(names).values()
+    columns = frame.values(names).values()
     marked = sum(
         int(count)
-        for one in found
-        for value, count in zip(one.values, one.counts, strict=True)
+        for column in columns
+        for value, count in zip(column.values, column.counts, strict=True)
         if restore_cell(value) != value
     )
-    if type(told) is not int or not 0 <= told <= marked:
+    if type(stated) is not int or not 0 <= stated <= marked:
         raise InputError("The table has not as many defused cells as its manifest says.", AGAIN)
 
 
 def _check_people(plan: MarginalPlan, frame: Frame) -> int:
     """Every cell of made-up people is a label of the schema's; returns how many people."""
     rows = 0
-    for bins, found in zip(plan.bins, frame.values(plan.names).values(), strict=True):
-        labels = [*map(restore_cell, found.values), *([None] if found.nulls else [])]
-        counts = np.append(found.counts, [found.nulls] if found.nulls else [])
+    for bins, distinct in zip(plan.bins, frame.values(plan.names).values(), strict=True):
+        labels = [*map(restore_cell, distinct.values), *([None] if distinct.nulls else [])]
+        counts = np.append(distinct.counts, [distinct.nulls] if distinct.nulls else [])
         rows = int(counts.sum())
         if wrong := int(counts[bins.read(labels) < 0].sum()):
             raise InputError(
@@ -147,22 +147,25 @@ def _codes(column: Listing, plan: MarginalPlan, name: str) -> NDArray[np.int32]:
 
 
 def _tables(
-    plan: MarginalPlan, told: Sequence[Sequence[str]], found: Mapping[str, Listing], column: str
+    plan: MarginalPlan,
+    stated: Sequence[Sequence[str]],
+    listings: Mapping[str, Listing],
+    column: str,
 ) -> dict[Columns, NDArray[np.float64]]:
     """The numbers of a column by marginal: every cell of every marginal is there once."""
-    codes = {name: _codes(found[name], plan, name) for name in plan.names}
-    numbers = _numbers(found[column])
+    codes = {name: _codes(listings[name], plan, name) for name in plan.names}
+    numbers = _numbers(listings[column])
     if column == COUNT and not np.array_equal(numbers, np.rint(numbers)):
         raise InputError("Counts are not whole numbers.", AGAIN)
-    names = np.array(found[MARGINAL].words(), dtype=object)[found[MARGINAL].codes]
-    tables, seen = {}, 0
-    for one in plan.marginals(tuple(tuple(one) for one in told)):
-        rows = np.flatnonzero(names == plan.called(one))
-        order = _ordered(plan, one, rows, codes, found)
-        seen += len(rows)
-        tables[one] = numbers[order].reshape(plan.shape(one))
-    if seen < len(names):
-        raise InputError(f"{len(names) - seen:,} rows are of no marginal of the manifest.", AGAIN)
+    names = np.array(listings[MARGINAL].words(), dtype=object)[listings[MARGINAL].codes]
+    tables, used = {}, 0
+    for marginal in plan.marginals(tuple(tuple(marginal) for marginal in stated)):
+        rows = np.flatnonzero(names == plan.called(marginal))
+        order = _ordered(plan, marginal, rows, codes, listings)
+        used += len(rows)
+        tables[marginal] = numbers[order].reshape(plan.shape(marginal))
+    if used < len(names):
+        raise InputError(f"{len(names) - used:,} rows are of no marginal of the manifest.", AGAIN)
     return tables
 
 
@@ -171,12 +174,12 @@ def _ordered(
     marginal: Columns,
     rows: NDArray[Any],
     codes: Mapping[str, NDArray[np.int32]],
-    found: Mapping[str, Listing],
+    listings: Mapping[str, Listing],
 ) -> NDArray[Any]:
     """The rows of a marginal in the order of its cells, each of which has one."""
     shape, own = plan.shape(marginal), [plan.names[column] for column in marginal]
     places = [codes[name][rows] for name in own]
-    empty = [_empty(found[name])[rows] for name in plan.names if name not in own]
+    empty = [_empty(listings[name])[rows] for name in plan.names if name not in own]
     whole = len(rows) == int(np.prod(shape)) and all((place >= 0).all() for place in places)
     if whole and all(one.all() for one in empty):
         cell = np.ravel_multi_index(places, shape)
@@ -207,6 +210,6 @@ def _check_estimates(
 ) -> None:
     """The estimates are the consistent ones that follow from the counts, but for rounding."""
     right = make_consistent(counts, plan.sizes)
-    near = [np.abs(right[one] - stated[one]).max() for one in counts]
+    near = [np.abs(right[marginal] - stated[marginal]).max() for marginal in counts]
     if not max(near) <= 10.0**-DIGITS:
         raise InputError("The estimates are not those that follow from the counts.", AGAIN)
