@@ -1,4 +1,9 @@
-"""Publish: from a table to a verified release, whole or not at all."""
+"""Publish: from a table to a verified release, whole or not at all.
+
+The steps, each a function below, in their order: check the request, open the table
+(``_read_and_publish``), draft the classes (``_draft_and_place``), then write aside, recount the
+written file, admit it to the ledger and move it into place (``_write_verify_move``).
+"""
 
 from __future__ import annotations
 
@@ -194,7 +199,7 @@ def publish(
     recorded there, and recorded; ``admission`` are settings of ``shoal.Ledger.admit``.
     """
     check_form_name(form)
-    given: dict[str, Any] = {
+    of_rows: dict[str, Any] = {
         "rule": rule,
         "method": method,
         "two_tables": two_tables,
@@ -223,12 +228,14 @@ def publish(
     }
     if form in NO_INDIVIDUAL_ROWS:
         common |= {"marginals": marginals, "one_row": parse_one_row(one_row, schema)}
-        return publish_noisy(source, NoisyRequest.of({**given, **parameters}, **common))
+        return publish_noisy(source, NoisyRequest.of({**of_rows, **parameters}, **common))
     if marginals is not None:
         raise unwanted_marginals_error()
-    request, amiss = try_making(lambda: _request(parameters, **given, **common, one_row=one_row))
+    request, error = try_making(
+        lambda: _build_request(parameters, **of_rows, **common, one_row=one_row)
+    )
     check_request(
-        *(_checks(request, after) if amiss is None else [partial(raise_if_error, amiss)]),
+        *(_list_checks(request, after) if error is None else [partial(raise_if_error, error)]),
         tables=[source],
         files=[population],
         releases=[based_on, like, *list_earlier(after)],
@@ -243,11 +250,11 @@ def publish(
         ledger=ledger,
         reading=reading,
     )
-    with open_ledger(request) as asked:
-        return _released(source, asked, after)
+    with open_ledger(request) as recordable:
+        return _read_and_publish(source, recordable, after)
 
 
-def _request(
+def _build_request(
     parameters: dict[str, Any],
     *,
     schema: Schema | None,
@@ -275,7 +282,6 @@ def _request(
     one_row: str | None,
     progress: Progress,
 ) -> Request:
-    """What is asked for, where rows are published under a rule."""
     if like is not None:
         check_not_combined(
             {"method": method, "based_on": based_on, "after": after, **parameters},
@@ -319,19 +325,19 @@ def _request(
     )
 
 
-def _released(source: Any, request: Request, after: Any) -> Release:
+def _read_and_publish(source: Any, request: Request, after: Any) -> Release:
     """Read the table, and publish it; what is asked was checked before."""
     schema = _schema_after(request, after)
     replaced = note_replaced_release(request.out, request.replace)
     request.progress("reading", 0, 1)
     with ExitStack() as stack:
-        frame, schema = _read(stack, source, schema, request)
-        request = changed(request, style=_style(frame, request))
+        frame, schema = _open_table(stack, source, schema, request)
+        request = changed(request, style=_choose_style(frame, request))
         fitted, notes = add_automatic_levels(
             frame, changed(request, schema=schema.fit(frame.fields))
         )
         try:
-            release = _publish(frame, fitted)
+            release = _draft_and_place(frame, fitted)
             repeats = ask_about_repeats(frame, fitted.schema)
         except NotMetError as error:
             hint = " ".join((error.hint, *suggest_auto_hierarchies(request, notes)))
@@ -348,10 +354,10 @@ def _released(source: Any, request: Request, after: Any) -> Release:
     notes += [describe_unjudged_columns(bare)] if bare else []
     release = changed(release, private={**release.private, "unjudged": bare, "repeats": repeats})
     release = changed(release, private={**release.private, "notes": notes})
-    return _told(release, request.schema, schema) if list_earlier(after) else release
+    return _note_public_before(release, request.schema, schema) if list_earlier(after) else release
 
 
-def _style(frame: Frame, request: Request) -> TextStyle:
+def _choose_style(frame: Frame, request: Request) -> TextStyle:
     """How the table is written: as the one that is read, where both are CSV."""
     csv = request.format.startswith("csv") and request.csv_style == LIKE_INPUT
     return frame.source.style if csv and frame.source is not None else STANDARD_STYLE
@@ -361,8 +367,7 @@ def _is_published(field: Field, schema: Schema) -> bool:
     return schema.column(field.name).role in PUBLISHED_ROLES
 
 
-def _checks(request: Request, after: Any) -> list[Callable[[], object]]:
-    """What is refused before any reading because it cannot be done."""
+def _list_checks(request: Request, after: Any) -> list[Callable[[], object]]:
     return [
         lambda: _check_form(request, after),
         lambda: check_earlier_not_centroids(request.based_on),
@@ -388,17 +393,19 @@ def _check_form(request: Request, after: Any) -> None:
 def _check_kept(request: Request, after: Any) -> None:
     schema = _schema_after(request, after)
     if request.form != BUCKETS:
-        _refuse_alike(schema)
+        _refuse_bucket_lookalike(schema)
     if schema.keep and not request.accept_keep:
         raise kept_columns_error(schema.keep)
 
 
 def _check_place(request: Request) -> None:
     if request.out is not None:
-        folder.check_output_free(request.out, _companion(request.out, request), request.replace)
+        folder.check_output_free(
+            request.out, _locate_companion(request.out, request), request.replace
+        )
 
 
-def _refuse_alike(schema: Schema) -> None:
+def _refuse_bucket_lookalike(schema: Schema) -> None:
     """Refuse generalised cells that would pass for buckets, whose rules are others."""
     if record.publishes_buckets(
         {"columns": {column.name: column.role for column in schema.columns}}
@@ -410,10 +417,12 @@ def _refuse_alike(schema: Schema) -> None:
         )
 
 
-def _read(stack: ExitStack, source: Any, schema: Schema, request: Request) -> tuple[Frame, Schema]:
+def _open_table(
+    stack: ExitStack, source: Any, schema: Schema, request: Request
+) -> tuple[Frame, Schema]:
     """The table, and its schema with the kinds of the release that the new one is based on."""
     some = open_frame if request.like is None else open_partial_frame
-    reading = {**request.reading, "one_row": request.one_row, "left_out": _left_out(request)}
+    reading = {**request.reading, "one_row": request.one_row, "left_out": _choose_left_out(request)}
     frame = stack.enter_context(some(source, kinds=schema.kinds, **reading))
     frame.check_header()
     if request.based_on is None:
@@ -424,7 +433,7 @@ def _read(stack: ExitStack, source: Any, schema: Schema, request: Request) -> tu
     return frame, settled
 
 
-def _left_out(request: Request) -> LeftOut | None:
+def _choose_left_out(request: Request) -> LeftOut | None:
     """The columns with the role drop: of those it is enough to know how often they repeat.
 
     An earlier release tells how columns are read, and where a column says who a row is about, an
@@ -435,7 +444,7 @@ def _left_out(request: Request) -> LeftOut | None:
     return lambda names: [column.name for column in request.schema.expand(names).drop]
 
 
-def _told(release: Release, asked: Schema, judged: Schema) -> Release:
+def _note_public_before(release: Release, asked: Schema, judged: Schema) -> Release:
     """The release with the columns that are quasi-identifiers because others published them."""
     public = [c.name for c in judged.columns if c.role != asked.column(c.name).role]
     return changed(release, private={**release.private, "public_before": public})
@@ -451,46 +460,47 @@ def _schema_after(request: Request, after: Any) -> Schema:
     return treat_published_as_quasi(request.schema, request.rule, after)
 
 
-def _publish(frame: Frame, request: Request) -> Release:
-    """All the steps, in their order."""
+def _draft_and_place(frame: Frame, request: Request) -> Release:
     check_one_row_each(frame, request.schema)
     before = (
         None if request.based_on is None else read_earlier_release(request.based_on, request.schema)
     )
-    made = _made(frame, request, before)
+    draft = _draft_classes(frame, request, before)
     if request.out is not None:
-        return _place(frame, made, request, request.out, before)
-    outcome = made.judged()
-    return Release(_about(made, request, before), outcome, private=made.facts())
+        return _write_verify_move(frame, draft, request, request.out, before)
+    outcome = draft.judged()
+    return Release(_build_manifest(draft, request, before), outcome, private=draft.facts())
 
 
-def _about(made: Draft, request: Request, before: EarlierRelease | None) -> dict[str, Any]:
+def _build_manifest(
+    draft: Draft, request: Request, before: EarlierRelease | None
+) -> dict[str, Any]:
     """The manifest, as far as it is known before the file is written."""
-    about = record.build_manifest(request, made.counts(), before.sha256 if before else None)
-    return about | made.about() if isinstance(made, RandomisedDraft) else about
+    about = record.build_manifest(request, draft.counts(), before.sha256 if before else None)
+    return about | draft.about() if isinstance(draft, RandomisedDraft) else about
 
 
-def _made(frame: Frame, request: Request, before: EarlierRelease | None) -> Draft:
+def _draft_classes(frame: Frame, request: Request, before: EarlierRelease | None) -> Draft:
     """The classes: based on an earlier release's or like it, in parts, or all at once."""
     if before is not None and keeps_signatures(request):
         old = read_signatures(
             request.based_on, before, request.schema, find_invariance(request.rule)
         )
-        plan = _survey(frame, request, {request.schema.sensitive[0].name: old.known})
+        plan = _survey_table(frame, request, {request.schema.sensitive[0].name: old.known})
         return InvariantDraft(frame, plan, request, old)
     if before is not None:
-        plan = _survey(frame, request, find_earlier_values(before, request.schema))
+        plan = _survey_table(frame, request, find_earlier_values(before, request.schema))
         return BasedOnDraft(frame, plan, request, before)
     if request.like is not None:
         readable = changed(request, schema=request.like.readable(request.schema))
-        plan = _survey(
+        plan = _survey_table(
             frame, readable, request.like.known(request.schema), survey_with_unknown_values
         )
         return LikeDraft(frame, plan, request, request.like)
     if request.form == RANDOMISED:
         blind = changed(request, schema=hide_sensitive_columns(request.schema))
-        return RandomisedDraft.of(frame, _survey(frame, blind), request)
-    plan = _survey(frame, request)
+        return RandomisedDraft.of(frame, _survey_table(frame, blind), request)
+    plan = _survey_table(frame, request)
     if request.form == BUCKETS:
         return BucketDraft.of(frame, plan, request)
     if request.form == CENTROIDS:
@@ -505,7 +515,7 @@ def _made(frame: Frame, request: Request, before: EarlierRelease | None) -> Draf
     )
 
 
-def _survey(
+def _survey_table(
     frame: Frame,
     request: Request,
     also: Mapping[str, Sequence[Any]] | None = None,
@@ -523,33 +533,33 @@ def _survey(
     return plan
 
 
-def _companion(out: Path, request: Request) -> Path:
+def _locate_companion(out: Path, request: Request) -> Path:
     return request.companion or folder.default_companion(out)
 
 
-def _place(
-    frame: Frame, made: Draft, request: Request, out: Path, before: EarlierRelease | None
+def _write_verify_move(
+    frame: Frame, draft: Draft, request: Request, out: Path, before: EarlierRelease | None
 ) -> Release:
     """Write, verify and move: either the whole release is there afterwards, or nothing is."""
-    final = _companion(out, request)
+    companion_place = _locate_companion(out, request)
     key = secrets.token_bytes(32)
-    with folder.make_aside(out, final) as (public, private):
+    with folder.make_aside(out, companion_place) as (public, private):
         public, private = folder.make_public_and_private(public, private)
         table = public / f"table.{request.format}"
         write = write_buckets if request.form == BUCKETS else write_rows
-        defused = write(made, request, table, private, key)
-        about = _about(made, request, before)
+        defused = write(draft, request, table, private, key)
+        about = _build_manifest(draft, request, before)
         files = record.hash_files(table, record.locate_values_file(request, table))
         about |= {"defused_cells": defused, **files}
-        if isinstance(made, InvariantDraft):
-            about |= made.write_counterfeits(public)
+        if isinstance(draft, InvariantDraft):
+            about |= draft.write_counterfeits(public)
         origin = folder.fingerprint_source(frame, key)
-        found = _recount(table, private, request, about, key)
+        verdict = _recount_written_file(table, private, request, about, key)
         if before is not None:
             shown = record.published_schema(request.schema)
             now = read_classified_rows(table, shown, private, **request.style.reading())
-            _compare(frame, request, made, before, now, key)
-        about |= {"rows": found.rows, "classes": found.classes}
+            _compare_with_earlier(frame, request, draft, before, now, key)
+        about |= {"rows": verdict.rows, "classes": verdict.classes}
         record.write_json(public / MANIFEST_NAME, about)
         sealed = {
             "key": key.hex(),
@@ -559,34 +569,40 @@ def _place(
         }
         sealed |= sketch_for_companion(frame, request.schema)
         facts = (
-            made.facts() | select_counterfeit_promise(about) | record.select_noise_statements(about)
+            draft.facts()
+            | select_counterfeit_promise(about)
+            | record.select_noise_statements(about)
         )
         facts |= {"repeats": ask_about_repeats(frame, request.schema)}
-        told = record.build_companion(request, found, facts, **sealed)
-        record.write_json(private / folder.COMPANION, told, 0o600)
-        with admit_while_moving(request, Release(about, found, public, private), frame) as admitted:
+        companion = record.build_companion(request, verdict, facts, **sealed)
+        record.write_json(private / folder.COMPANION, companion, 0o600)
+        with admit_while_moving(
+            request, Release(about, verdict, public, private), frame
+        ) as admitted:
             request.progress("moving into place", 0, 1)
-            folder.move_into_place((private, final), (public, out), replace=request.replace)
-    return Release(about, found, out, final, made.facts() | admitted)
+            folder.move_into_place(
+                (private, companion_place), (public, out), replace=request.replace
+            )
+    return Release(about, verdict, out, companion_place, draft.facts() | admitted)
 
 
-def _compare(
+def _compare_with_earlier(
     frame: Frame,
     request: Request,
-    made: Draft,
+    draft: Draft,
     before: EarlierRelease,
     now: ClassifiedRows,
     key: bytes,
 ) -> None:
     """What was written, beside the release that it is based on, person by person."""
-    if isinstance(made, InvariantDraft):
-        nobody = int(made.counterfeits().sum())
+    if isinstance(draft, InvariantDraft):
+        nobody = int(draft.counterfeits().sum())
         check_signatures(frame, request.schema, before, now, key, nobody)
     else:
         check_against_earlier(frame, request.schema, before, now, key)
 
 
-def _recount(
+def _recount_written_file(
     table: Path, private: Path, request: Request, about: dict[str, Any], key: bytes
 ) -> Verdict:
     """Verify the file that was just written, before anybody else can see it.
@@ -596,7 +612,9 @@ def _recount(
     request.progress("verifying", 0, 1)
     schema = record.published_schema(request.schema, request.form)
     accepted = request.accept_keep or request.form == BUCKETS
-    who = read_row_providers_in(private, request.schema) if needs_providers(request.rule) else None
+    providers = (
+        read_row_providers_in(private, request.schema) if needs_providers(request.rule) else None
+    )
     with open_labels(
         table,
         schema,
@@ -604,25 +622,25 @@ def _recount(
         values=record.locate_values_file(request, table),
         **request.style.reading(),
     ) as frame:
-        found = judge_frame(
+        verdict = judge_frame(
             frame,
             schema,
             request.rule,
             RowFacts(
                 own=True,
-                providers=who,
+                providers=providers,
                 counterfeits=read_counterfeits(table, about),
                 persons=read_keyed_persons(private, request.schema, key),
             ),
             population=request.population,
             accept_keep=accepted,
         )
-        found = add_answer_judgement(found, frame, about)
-    if not found.holds:
+        verdict = add_answer_judgement(verdict, frame, about)
+    if not verdict.holds:
         raise NotMetError(
-            f"The written file does not meet the rule:\n{found}",
+            f"The written file does not meet the rule:\n{verdict}",
             "cells that a spreadsheet would run were changed and now equal others; correct them."
             if about["defused_cells"]
             else f"the method {request.method} does not guarantee this rule; use another.",
         )
-    return found
+    return verdict
