@@ -7,6 +7,7 @@ import importlib
 import re
 import subprocess
 from dataclasses import MISSING, fields, replace
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Any
@@ -59,6 +60,15 @@ ONLY = {
 FORBIDDEN = {"utils", "util", "helpers", "misc", "base", "manager", "internals", "common"}
 
 
+@cache
+def parsed_text(text: str) -> ast.Module:
+    return ast.parse(text)
+
+
+def parsed(path: Path) -> ast.Module:
+    return parsed_text(path.read_text(encoding="utf-8"))
+
+
 # Imports
 
 
@@ -75,7 +85,7 @@ def imported(name: str, path: Path, known: set[str]) -> set[str]:
     """The modules of the house that a module imports, wherever in its text."""
     package = name if path.name == "__init__.py" else name.rpartition(".")[0]
     found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(parsed(path)):
         if isinstance(node, ast.Import):
             dotted = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -197,7 +207,7 @@ SOURCES = sorted(HOUSE.rglob("*.py"))
 
 def definitions(path: Path) -> list[ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef]:
     kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree = parsed(path)
     return [node for node in ast.walk(tree) if isinstance(node, kinds)]
 
 
@@ -240,7 +250,7 @@ def test_no_module_has_a_name_that_says_nothing():
 def test_modules_and_public_names_have_docstrings():
     missing = []
     for path in SOURCES:
-        tree = ast.parse(path.read_text(encoding="utf-8"))
+        tree = parsed(path)
         bare = [node for node in public(tree) if not ast.get_docstring(node)]
         missing += [f"{path.relative_to(HOUSE)}: {node.name}" for node in bare]
         if not ast.get_docstring(tree):

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 import shoal
-from shoal.reports.charts.theme import draw_svg
 from shoal.studies.claims import AGREES, DIFFERS, FOUND, Claim, Number, number
 from shoal.studies.experiment import Experiment, Paper
 from shoal.studies.outcome import Study
@@ -119,7 +118,7 @@ def unlike(document) -> list[str]:
     bad = [*wrong(document)]
     bad += [] if again == [told(claim) for claim in document["claims"]] else ["its claims"]
     for name, spec in declared.charts(document["rows"]).items():
-        bad += [] if spec["data"]["values"] and "<text" in draw_svg(spec) else [name]
+        bad += [] if spec["data"]["values"] else [name]  # tests/test_site.py has them all drawn
     return [f"{document['study']}: {one}" for one in bad]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -9,6 +10,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+
+import shoal
 
 ROOT = Path(__file__).parent.parent
 
@@ -37,6 +40,19 @@ def site(docs_copy, started):
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return docs_copy / "site", told + done.stdout + done.stderr
+
+
+def test_every_chart_of_every_study_is_drawn(site, docs_copy):
+    drawn = {path.stem: path.read_text("utf-8") for path in docs_copy.glob("docs/papers/images/*")}
+    results = docs_copy / "docs" / "papers" / "results"
+    rows = {path.stem: json.loads(path.read_text("utf-8"))["rows"] for path in results.iterdir()}
+    expected = {
+        f"{study}-{chart}"
+        for study, (_, declared) in shoal.experiments().items()
+        for chart in declared.charts(rows[study])
+    }
+    assert set(drawn) == expected
+    assert [name for name, picture in drawn.items() if "<text" not in picture] == []
 
 
 def test_it_builds_without_a_warning(site):

@@ -59,13 +59,14 @@ def test_a_reader_that_goes_away_is_no_error(here):
 
 
 INTERRUPTED = """
-import os, signal, sys
+import os, signal, tempfile
 from contextlib import contextmanager
 from shoal.cli import publish
 from shoal.cli.main import main
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
-stop, number, *arguments = sys.argv[1:]
+tempfile.tempdir = None  # what the process that forks has looked up
+stop, number, *arguments = {words!r}
 
 @contextmanager
 def progress(quiet):
@@ -81,16 +82,16 @@ main(arguments)
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("step", ["reading", "making classes", "writing", "verifying"])
-def test_interrupted_anywhere_nothing_is_left(here, roles, step, number):
+def test_interrupted_anywhere_nothing_is_left(here, roles, step, number, quick_command_line):
     (here / "scratch").mkdir()
     before = sorted(here.iterdir())
     arguments = ["publish", "patients.csv", *roles, *K10, "-o", "release"]
     done = subprocess.run(
-        [sys.executable, "-c", INTERRUPTED, step, str(int(number)), *arguments],
+        ["python-block", INTERRUPTED.format(words=[step, str(int(number)), *arguments])],
         capture_output=True,
         timeout=hanging.SECONDS,
         check=False,
-        env=os.environ | {"TMPDIR": str(here / "scratch")},
+        env=quick_command_line | {"TMPDIR": str(here / "scratch")},
     )
     assert done.returncode == 128 + number, done.stderr
     assert b"Stopped.\nHint: a release that is there is whole" in done.stderr

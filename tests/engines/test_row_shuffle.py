@@ -39,7 +39,8 @@ def test_same_rows_in_another_order(in_memory: int) -> None:
 
 
 @pytest.mark.parametrize("in_memory", [2**30, 1])
-def test_every_order_is_as_likely(in_memory: int) -> None:
+def test_every_order_is_as_likely(in_memory: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shoal.engines.row_shuffle._BUCKETS", 8)  # as random as more, and quicker
     seen = Counter[tuple[int, ...]]()
     for _ in range(120 if in_memory == 1 else 1200):
         batches = shuffle_rows(table(3, batch=2), in_memory=in_memory)

@@ -17,7 +17,7 @@ from shoal.ledger.chain.keys import Keys
 from shoal.ledger.chain.signed_entry import ChainHead, sign_next_entry
 from shoal.ledger.chain.verified_chain import insert_entry
 
-PROCESSES, EACH = 4, 100
+PROCESSES = 4
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs fork, kill and limits")
 
 
@@ -33,24 +33,32 @@ def outcome(process) -> str:
     return out
 
 
-def test_four_processes_append_four_hundred_entries(where, keys, key, child):
+@pytest.mark.parametrize("each", [20, pytest.param(100, marks=pytest.mark.long)])
+def test_four_processes_append_entries_at_once(where, keys, key, child, each):
     Book.create(where, keys, {}).close()
-    running = [child("appends", where, key, EACH) for _ in range(PROCESSES)]
+    running = [child("appends", where, key, each) for _ in range(PROCESSES)]
     for process in running:
         outcome(process)
     with Book.open(where, keys) as book:
         names = [entry.body["name"] for entry in book.entries(after=1)]
         assert book.check() == ()
-        assert book.head().number == PROCESSES * EACH + 1
-    expected = {f"{process.pid}-{n}" for process in running for n in range(EACH)}
-    assert (len(names), set(names)) == (PROCESSES * EACH, expected)
+        assert book.head().number == PROCESSES * each + 1
+    expected = {f"{process.pid}-{n}" for process in running for n in range(each)}
+    assert (len(names), set(names)) == (PROCESSES * each, expected)
 
 
 @pytest.mark.parametrize(
-    ("where", "ledgers", "kills"), [("sqlite", 4, 25), ("postgresql", 1, 10)], indirect=["where"]
+    ("where", "ledgers", "kills"),
+    [
+        ("sqlite", 2, 8),
+        ("postgresql", 1, 4),
+        pytest.param("sqlite", 4, 25, marks=pytest.mark.long),
+        pytest.param("postgresql", 1, 10, marks=pytest.mark.long),
+    ],
+    indirect=["where"],
 )
 def test_writers_killed_in_the_middle_lose_nothing(where, keys, key, child, ledgers, kills):
-    # a hundred kills of SQLite in four ledgers: all of a ledger is checked after each
+    # in several ledgers, since all of a ledger is checked after each kill
     places = [where, *(f"{where}-{number}" for number in range(1, ledgers))]
     for one in places:
         Book.create(one, keys, {}).close()

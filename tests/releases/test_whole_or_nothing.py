@@ -7,8 +7,8 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import time
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,34 +20,46 @@ from tests import hanging
 import shoal
 from shoal.releases import folder
 
-SOURCE = Path(shoal.__file__).parent.parent
 CHILD = """
-import sys
+import os, resource, signal, tempfile
 import shoal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+tempfile.tempdir = None  # what the process that forks has looked up
+source, wanted, limit = {words!r}
+if limit:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 schema = shoal.Schema(()).set(
     patient=shoal.person, name=shoal.identifier, age=shoal.quasi, hospital=shoal.provider,
     sex=shoal.quasi, zip=shoal.quasi, born=shoal.quasi, diagnosis=shoal.sensitive)
-source, wanted = sys.argv[1:3]
 def progress(step, done, total):
     if step == wanted:
-        print(step, flush=True)
+        print(os.getpid(), flush=True)
 shoal.publish(source, schema, "k-anonymity k=4", out="release", progress=progress)
 print("done", flush=True)
 """
 
 
-def child(town, step, *, source="people.csv", setup=None):
-    env = os.environ | {"PYTHONPATH": str(SOURCE), "TMPDIR": str(town.folder / "tmp")}
-    (town.folder / "tmp").mkdir(exist_ok=True)
-    return subprocess.Popen(
-        [sys.executable, "-c", CHILD, source, step],
-        cwd=town.folder,
-        env=env,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        preexec_fn=setup,
-    )
+@pytest.fixture
+def child(town, quick_command_line):
+    """Start publishing in another process, which writes its number when it is at a step."""
+    (town.folder / "tmp").mkdir()
+
+    def start(step, *, source="people.csv", limit=None):
+        return subprocess.Popen(
+            ["python-block", CHILD.format(words=(source, step, limit))],
+            cwd=town.folder,
+            env=quick_command_line | {"TMPDIR": str(town.folder / "tmp")},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    return start
+
+
+def stop(number, sign):
+    with suppress(ProcessLookupError):  # it may be done
+        os.kill(number, sign)
 
 
 def left(town):
@@ -65,12 +77,12 @@ def left(town):
         ("verifying", 0.05),
     ],
 )
-def test_ctrl_c_leaves_the_whole_release_or_nothing(town, step, wait):
+def test_ctrl_c_leaves_the_whole_release_or_nothing(town, child, step, wait):
     town.write(town.table, town.people(3000))
-    process = child(town, step)
-    assert process.stdout.readline()
+    process = child(step)
+    number = int(process.stdout.readline())
     time.sleep(wait)
-    process.send_signal(signal.SIGINT)
+    stop(number, signal.SIGINT)
     process.communicate(timeout=hanging.SECONDS)
     whole_or_nothing(town)
     copies = [path for path in (town.folder / "tmp").rglob("*") if path.is_file()]
@@ -78,11 +90,11 @@ def test_ctrl_c_leaves_the_whole_release_or_nothing(town, step, wait):
 
 
 @pytest.mark.parametrize(("step", "wait"), [("writing", 0), ("verifying", 0), ("verifying", 0.03)])
-def test_even_a_kill_leaves_the_whole_release_or_nothing(town, step, wait):
-    process = child(town, step)
-    assert process.stdout.readline()
+def test_even_a_kill_leaves_the_whole_release_or_nothing(town, child, step, wait):
+    process = child(step)
+    number = int(process.stdout.readline())
     time.sleep(wait)
-    process.kill()
+    stop(number, signal.SIGKILL)
     process.communicate(timeout=hanging.SECONDS)
     found = {name for name in left(town) if not name.startswith(".")}
     assert found in (set(), {"release", "release.private"}, {"release.private"})
@@ -96,19 +108,12 @@ def whole_or_nothing(town):
         assert shoal.verify(town.folder / "release").holds
 
 
-def test_a_refused_file_size_is_an_output_error_and_nothing_is_left(town):
+def test_a_refused_file_size_is_an_output_error_and_nothing_is_left(town, child):
     """The operating system refuses to write beyond a few bytes, as a full disk does."""
-    resource = pytest.importorskip("resource")
     rows = town.people(3000)
     table = pa.table({name: [row[name] for row in rows] for name in rows[0]})
     pq.write_table(table, town.folder / "people.parquet")  # read in place: nothing else is written
-    limit = (40_000, 40_000)
-    process = child(
-        town,
-        "writing",
-        source="people.parquet",
-        setup=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, limit),
-    )
+    process = child("writing", source="people.parquet", limit=40_000)
     _, told = process.communicate(timeout=hanging.SECONDS)
     assert process.returncode == 1
     assert "OutputError: The file cannot be written" in told
