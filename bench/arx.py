@@ -86,6 +86,6 @@ def granularity(tally: Tally, cut: Cut) -> float:
     """As ARX reports it: the columns' shares are averaged first, and scaled afterwards."""
     size = np.array([axis.size for axis in tally.quasi])
     share = (cut.cells.widths(tally.quasi) * (size - 1) + 1) / size
-    mean = (count_published_rows(cut) @ share + cut.held_back) / tally.rows
+    mean = (count_published_rows(cut) @ share + cut.suppressed) / tally.rows
     least = (1 / size).mean()
     return float(1 - (mean.mean() - least) / (1 - least))

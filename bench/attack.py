@@ -44,7 +44,7 @@ def run(targets: int = 1_000_000) -> Iterator[Line]:
 def _intersection(view: View) -> Iterator[Line]:
     """Only where classes are known is it the same question as numpy's, and has a limit."""
     bits = [_bitsets(release) for release in view.releases]
-    classes = [release.holds for release in view.releases]
+    classes = [release.true_class for release in view.releases]
     for case, location, limit in (("classes known", "assumed", 10), ("located", "honest", None)):
         own, bare = against(_attacking(view, location), lambda: gathered(bits, classes))
         told = f"{seconds(own.cpu)} : {seconds(bare.cpu)}"
@@ -150,4 +150,4 @@ def published(name: str, tally: Tally, targets: int) -> ReleaseView:
     cut = mondrian(tally, rule(K))
     class_ = np.empty(tally.entries, dtype=np.int32)
     class_[cut.entry] = cut.class_
-    return ReleaseView(name, cut.cells, class_, tally.values[0], holds=class_[:targets])
+    return ReleaseView(name, cut.cells, class_, tally.values[0], true_class=class_[:targets])

@@ -26,7 +26,7 @@ if __name__ == "__main__":
         "entries": tally.entries,
         "checked": cut.facts["checked"],
         "levels": list(cut.facts["levels"].values()),
-        "held_back": cut.held_back,
+        "held_back": cut.suppressed,
         "granularity": arx.granularity(tally, cut),
     }
     Path(out).write_text(json.dumps(found), encoding="utf-8")

@@ -94,7 +94,7 @@ def judged(tally: Tally, cut: Cut, c: Fraction, k: int) -> Fraction:
     counts = np.zeros((cut.classes, tally.sensitive[0].size), np.int64)
     np.add.at(counts, (cut.class_, tally.values[0][cut.entry]), cut.count)
     reached = Fraction(max_disclosure(counts, k, exact=True)[k])
-    if cut.held_back or counts.sum(axis=1).min() < FLOOR or reached >= c:
+    if cut.suppressed or counts.sum(axis=1).min() < FLOOR or reached >= c:
         raise AssertionError(f"a cut that should be ({c}, {k})-safe discloses {float(reached)}")
     return reached
 

@@ -81,7 +81,7 @@ def _quality(tables: dict[tuple[str, ...], Tally]) -> Iterator[Line]:
         cut = _searching(tally, text, share)()
         _judge(tally, cut, text)
         own = round(arx.granularity(tally, cut), 3)
-        told = f"{own:.3f} : {quality:.3f}, {cut.held_back:,} held back"
+        told = f"{own:.3f} : {quality:.3f}, {cut.suppressed:,} held back"
         case = f"Granularity by Loss, {text}, {share:.0%}: ARX"
         yield Line(case, told, own, quality, at_least=True, unit="")
 
@@ -125,7 +125,7 @@ def _same_levels(command: Sequence[str], cut: Cut) -> None:
     if done.returncode:
         raise Unavailable(f"shoal publish failed: {done.stderr.strip().splitlines()[-1:]}")
     found = json.loads(done.stdout)
-    if (found["levels"], found["held_back"]) != (cut.facts["levels"], cut.held_back):
+    if (found["levels"], found["held_back"]) != (cut.facts["levels"], cut.suppressed):
         raise AssertionError("the command and the method find different levels")
 
 
@@ -149,7 +149,7 @@ def _local(tally: Tally) -> Iterator[Line]:
     cut = local(tally, model)
     _judge(tally, cut, K)
     quality = arx.granularity(tally, cut)
-    told = f"{cut.facts['rounds']} rounds, {cut.held_back:,} held back"
+    told = f"{cut.facts['rounds']} rounds, {cut.suppressed:,} held back"
     case = "Local, Adult, k=5"
     yield Line(f"{case}: granularity", told, quality, LOCAL_QUALITY, at_least=True, unit="")
     own, value = beside(lambda: local(tally, model))

@@ -55,7 +55,7 @@ def ncp(tally: Tally, cut: Cut) -> float:
     kept = cut.class_ >= 0
     rows = np.bincount(cut.class_[kept], weights=cut.count[kept], minlength=cut.classes)
     widths = [_width(axis, j, cut) for j, axis in enumerate(tally.quasi)]
-    lost = float(rows @ np.mean(widths, axis=0)) + cut.held_back
+    lost = float(rows @ np.mean(widths, axis=0)) + cut.suppressed
     return lost / tally.rows
 
 

@@ -106,7 +106,7 @@ def _checked(tally: Tally, method: str, k: int) -> Cut:
     """The cut; a class of fewer than k people stops the case."""
     cut = _cutting(tally, method, k)()
     rows = Groups.of(tally, cut).rows
-    if cut.held_back or rows.min() < k or rows.sum() != tally.rows:
+    if cut.suppressed or rows.min() < k or rows.sum() != tally.rows:
         raise AssertionError(f"{method} breaks k = {k}, or loses people")
     return cut
 

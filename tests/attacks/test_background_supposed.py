@@ -325,7 +325,7 @@ def test_who_fits_several_classes_is_told():
     assert "2 people fit several classes" in found.sentence
     assert "over 3 combinations of classes (of 4; in the others the" in found.sentence
     assert "takes who fits several classes" in found.assumptions[0]
-    holds = replace(view.releases[0], holds=np.array([1, 1, 0], np.int32))
+    holds = replace(view.releases[0], true_class=np.array([1, 1, 0], np.int32))
     told = background(replace(view, releases=(holds,)), about="A.illness=a")
     assert told.details["combinations"] == 2  # what only a tester knows is not used
 

@@ -353,7 +353,7 @@ def test_the_true_class_is_taken_where_it_is_known():
     view = random_view(3)
     rng = np.random.default_rng(3)
     holds = [rng.integers(-1, 6, len(view.people)).astype(np.int32) for _ in range(2)]
-    releases = tuple(replace(r, holds=h) for r, h in zip(view.releases, holds, strict=True))
+    releases = tuple(replace(r, true_class=h) for r, h in zip(view.releases, holds, strict=True))
     found = intersection(replace(view, releases=releases), location="assumed")
     after = []
     for i in range(len(view.people)):
@@ -378,7 +378,7 @@ def test_either_location_tells_what_the_other_finds():
             Cells(low, high),
             np.array([0, 0, 1, 1, 2, 2], np.int32),
             np.array(of, np.int32),
-            holds=np.array([0, 0, 1, 1], np.int32),
+            true_class=np.array([0, 0, 1, 1], np.int32),
         )
         for name, of in zip("rs", values, strict=True)
     )
@@ -395,7 +395,7 @@ def test_either_location_tells_what_the_other_finds():
         }
     assert "; 4 of 4 if the class that holds each is known" in honest.sentence
     assert "; 0 of 4 if every class whose cells contain them" in assumed.sentence
-    unknown = tuple(replace(one, holds=None) for one in releases)
+    unknown = tuple(replace(one, true_class=None) for one in releases)
     assert "assumed" not in intersection(replace(view, releases=unknown)).details
 
 
@@ -409,7 +409,7 @@ def test_the_true_class_is_honest_where_cells_do_not_overlap_and_refused_where_t
         == intersection(view, location="honest").details["candidates_after"]
     )
     holds = np.arange(2, dtype=np.int32)  # nobody fits two classes: there is nothing to tell beside
-    known = replace(view, releases=tuple(replace(one, holds=holds) for one in view.releases))
+    known = replace(view, releases=tuple(replace(one, true_class=holds) for one in view.releases))
     for location in ("honest", "assumed"):
         assert not {"honest", "assumed"} & set(intersection(known, location=location).details)
     with pytest.raises(UsageError, match="no location 'nearby'"):

@@ -53,7 +53,7 @@ def random_view(seed: int) -> View:
         Cells(ends[0], ends[1], sets),
         class_,
         rng.integers(0, 1 + int(rng.integers(1, 4)), len(class_)).astype(np.int32),
-        holds=rng.integers(-1, classes, people).astype(np.int32),
+        true_class=rng.integers(-1, classes, people).astype(np.int32),
         labels=lambda c: {"age": f"label {c}"},
     )
     rows = rng.permutation(people) + 1
@@ -82,7 +82,7 @@ def by_hand(view: View) -> dict:
     wrong = [
         r
         for r, c in enumerate(release.class_)
-        if people_of[r] and not any(release.holds[p] == c for p in people_of[r])
+        if people_of[r] and not any(release.true_class[p] == c for p in people_of[r])
     ]
     null = [r for r in people_of if not people_of[r]]
     right = [p for p in settled if release.values[rows_of[p][0]] == view.people.values[p]]
@@ -99,7 +99,9 @@ def by_hand(view: View) -> dict:
         "k_map": min(len(who) for who in people_of.values()),
         "null_map": {"classes": len({release.class_[r] for r in null}), "rows": len(null)},
         "wrong_map": {"classes": len({release.class_[r] for r in wrong}), "rows": len(wrong)},
-        "certain_right": sum(release.holds[p] == release.class_[rows_of[p][0]] for p in certain),
+        "certain_right": sum(
+            release.true_class[p] == release.class_[rows_of[p][0]] for p in certain
+        ),
         "settled_right": len(right),
     }
 
@@ -136,7 +138,7 @@ def test_the_order_of_rows_and_people_does_not_matter(seed):
                 release,
                 class_=release.class_[rows],
                 values=release.values[rows],
-                holds=release.holds[who],
+                true_class=release.true_class[who],
             ),
         ),
         people=Targets(people.keys[:, who], people.rows[who], people.values[who]),
@@ -224,7 +226,7 @@ def test_people_alike_are_counted_one_by_one(seed):
     view = random_view(seed)
     many = np.random.default_rng(seed).integers(0, len(view.people), 30)
     people = Targets(view.people.keys[:, many], np.arange(1, 31), view.people.values[many])
-    release = replace(view.releases[0], holds=view.releases[0].holds[many])
+    release = replace(view.releases[0], true_class=view.releases[0].true_class[many])
     crowd = replace(view, people=people, releases=(release,))
     expected = by_hand(crowd)
     if expected["people"]:
@@ -296,14 +298,14 @@ def picked_by_hand(view: View, known: bool) -> dict:
     found = [p for p in people if fit[p]]
     size = {c: int((release.class_ == c).sum()) for c in classes}
     covered = {c: sum(c in fit[p] for p in people) for c in classes}
-    judged = [p for p in found if known and release.holds[p] >= 0]
+    judged = [p for p in found if known and release.true_class[p] >= 0]
     sure, right = {"even": {}, "weighed": {}}, {"even": {}, "weighed": {}, "assumed": {}}
     for p in found:
         rows = [c for c in fit[p] for _ in range(size[c])]
         weight = [Fraction(1, covered[c]) for c in rows]
         sure["even"][p] = Fraction(1, len(rows))
         sure["weighed"][p] = max(weight) / sum(weight)
-        own = int(release.holds[p])
+        own = int(release.true_class[p])
         best = [c for c in fit[p] if covered[c] == min(covered[near] for near in fit[p])]
         right["even"][p] = Fraction(own in fit[p], len(rows))
         right["weighed"][p] = Fraction(own in best, len(best) * size.get(own, 1))
@@ -336,7 +338,7 @@ def as_floats(told: dict) -> dict:
 def test_picks_are_right_as_often_as_counted_one_by_one(seed, known):
     view = random_view(seed)
     if not known:
-        view = replace(view, releases=(replace(view.releases[0], holds=None),))
+        view = replace(view, releases=(replace(view.releases[0], true_class=None),))
     if not by_hand(random_view(seed))["people"]:
         return
     expected = picked_by_hand(random_view(seed), known)
@@ -366,7 +368,7 @@ def drowned() -> View:
     class_ = np.array([0, 0, 0, 1, 1, 1, 2, 2], dtype=np.int32)
     values = np.array([0, 0, 0, 0, 1, 2, 1, 2], dtype=np.int32)
     holds = np.array([2, 0, 0, 0, 1, 1, 1, 2], dtype=np.int32)
-    release = ReleaseView("r", Cells(low, high), class_, values, holds=holds)
+    release = ReleaseView("r", Cells(low, high), class_, values, true_class=holds)
     keys = np.array([range(8), [0] * 8], dtype=np.int32)
     return View(AXES[:2], (release,), ILLNESS, people=Targets(keys, np.arange(1, 9)))
 
@@ -389,13 +391,13 @@ def test_a_wide_class_does_not_drown_the_narrow_ones():
 def test_who_does_not_know_the_truth_expects_no_more_than_the_smallest_class_allows():
     for seed in range(40):
         view = random_view(seed)
-        release = replace(view.releases[0], holds=None)
+        release = replace(view.releases[0], true_class=None)
         try:
             found = linking(replace(view, releases=(release,)))
         except NobodyFoundError:
             continue
         assert found.details["prosecutor"]["highest"] <= 1 / release.rows.min() + 1e-12
-    bare = replace(drowned(), releases=(replace(drowned().releases[0], holds=None),))
+    bare = replace(drowned(), releases=(replace(drowned().releases[0], true_class=None),))
     told = linking(bare).details["prosecutor"]
     assert (told["adversary"], told["counted"]) == ("weighed", False)
     assert told["mean"] == pytest.approx((6 / (3 + 2 * 3 / 8) + 2 / 2) / 8)
@@ -405,19 +407,19 @@ def test_who_does_not_know_the_truth_expects_no_more_than_the_smallest_class_all
 
 def test_people_who_are_not_in_the_release_are_not_counted():
     view = drowned()
-    holds = view.releases[0].holds.copy()
+    holds = view.releases[0].true_class.copy()
     holds[:4] = -1
-    some = replace(view, releases=(replace(view.releases[0], holds=holds),))
+    some = replace(view, releases=(replace(view.releases[0], true_class=holds),))
     told = linking(some).details["prosecutor"]
     assert (told["of"], told["mean"]) == (4, pytest.approx((3 / 3 + 1 / 2) / 4))
-    nobody = replace(view, releases=(replace(view.releases[0], holds=np.full(8, -1)),))
+    nobody = replace(view, releases=(replace(view.releases[0], true_class=np.full(8, -1)),))
     assert not linking(nobody).details["prosecutor"]["counted"]
 
 
 def test_the_chance_of_a_narrow_class_is_told():
     people = drowned().people
     inner = replace(drowned(), people=Targets(people.keys[:, 1:7], people.rows[1:7]))
-    bare = replace(inner, releases=(replace(inner.releases[0], holds=None),))
+    bare = replace(inner, releases=(replace(inner.releases[0], true_class=None),))
     example = linking(bare).example
     assert example.startswith("Row 2 of the register fits 5 rows of the release; ")
     assert "one of the narrowest class is theirs with a chance of 1 in 4" in example
@@ -432,7 +434,7 @@ def test_all_adversaries_succeed_as_often_as_those_of_the_exposure(seed):
     cut = Cut.of(tally, np.arange(tally.entries, dtype=np.int32), class_.astype(np.int32))
     entry, held = np.repeat(cut.entry, cut.count), np.repeat(cut.class_, cut.count)
     people = Targets(tally.keys[:, entry], np.arange(1, len(entry) + 1))
-    release = ReleaseView("table", cut.cells, held, holds=held)
+    release = ReleaseView("table", cut.cells, held, true_class=held)
     told = linking(View(tally.quasi, (release,), people=people)).details["prosecutor"]
     found = measure_exposure(tally, cut).identity
     each = told["even"]["mean"], told["weighed"]["mean"], told["assumed"]["mean"]

@@ -248,7 +248,7 @@ def _view(tables, register):
                 class_.astype(np.int32),
                 np.array([v for _, v, _ in rows], np.int32),
                 person=who if several else None,
-                held=held if several else None,
+                rows_held=held if several else None,
             )
         )
     people = Targets(
@@ -386,7 +386,7 @@ def _check_intersection_of_known_classes(seed):
             cell: int(class_) for (cell, _, _), class_ in zip(rows, release.class_, strict=True)
         }
         holds = np.array([class_of.get(cell, -1) for cell in cells], np.int32)
-        releases.append(replace(release, holds=holds))
+        releases.append(replace(release, true_class=holds))
     view = replace(view, releases=tuple(releases))
     expected = list(_values_left(tables, register, held).values())
     if not expected:
@@ -469,7 +469,7 @@ def test_thousands_of_random_tables_agree_with_plain_python(check):
 def _of_rows(tables, register):
     """A view that takes a row for a person."""
     view = _view(tables, register)
-    releases = tuple(replace(one, person=None, held=None) for one in view.releases)
+    releases = tuple(replace(one, person=None, rows_held=None) for one in view.releases)
     return replace(view, releases=releases)
 
 

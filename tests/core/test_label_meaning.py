@@ -547,7 +547,7 @@ def test_kind_of(labels: list[str | None], kind: str) -> None:
 def test_meanings_are_plain_values() -> None:
     assert parse_label("<30", "number") == Between(-math.inf, 30, True, False)
     assert parse_label("***", "category") == Everything()
-    assert parse_label("A, B", "category") == ValueSet(("A", "B"), sure=False)
+    assert parse_label("A, B", "category") == ValueSet(("A", "B"), is_certain=False)
 
 
 # Tables that others made

@@ -54,7 +54,7 @@ def granularity(tally, cut):
     """As ARX reports it: the columns' shares are averaged first, and scaled afterwards."""
     size = np.array([axis.size for axis in tally.quasi])
     share = (cut.cells.widths(tally.quasi) * (size - 1) + 1) / size
-    mean = (count_published_rows(cut) @ share + cut.held_back) / tally.rows
+    mean = (count_published_rows(cut) @ share + cut.suppressed) / tally.rows
     return 1 - (mean.mean() - (1 / size).mean()) / (1 - (1 / size).mean())
 
 
@@ -134,7 +134,7 @@ def test_no_more_is_lost_than_by_arx(tallies, which, rule, share, quality, held_
     tally = tallies[which]
     cut = full_domain(tally, shoal.rule(rule), hold_back=int(share * tally.rows))
     assert round(granularity(tally, cut), 3) >= quality
-    assert cut.held_back <= held_back
+    assert cut.suppressed <= held_back
     assert shoal.rule(rule).holds(Groups.of(tally, cut)).all()
 
 
@@ -142,5 +142,5 @@ def test_local_recoding_loses_less_than_arx_s(tallies):
     tally = tallies["nine"]
     cut = local(tally, shoal.KAnonymity(5))
     assert granularity(tally, cut) >= 0.932
-    assert cut.held_back == 0
+    assert cut.suppressed == 0
     assert Groups.of(tally, cut).rows.min() >= 5

@@ -55,8 +55,8 @@ def test_both_are_what_their_definitions_say(table, data):
     lifted = np.dot(highest, weights)
     assert levels_lifted(ours, cut) == pytest.approx(lifted)
     share = lifted / np.dot(tops, weights) if any(tops) else 0
-    kept = len(rows) - cut.held_back
-    assert height(ours, cut) == pytest.approx((kept * share + cut.held_back) / len(rows))
+    kept = len(rows) - cut.suppressed
+    assert height(ours, cut) == pytest.approx((kept * share + cut.suppressed) / len(rows))
 
 
 def test_worked_out_by_hand():

@@ -219,7 +219,7 @@ def test_distances_by_spreading_every_cell(case: list[tuple[tuple[int, int, int]
     original = untouched(tally)
     for columns in [(0,), (1,), (2,), *combinations(range(3), 2)]:
         old, new = spread(tally, original, columns), spread(tally, cut, columns)
-        apart = sum(abs(old.get(p, 0) - new.get(p, 0)) for p in {*old, *new}) + cut.held_back
+        apart = sum(abs(old.get(p, 0) - new.get(p, 0)) for p in {*old, *new}) + cut.suppressed
         name = tuple(names[c] for c in columns)
         distance = found.columns[name[0]] if len(name) == 1 else found.pairs[name]
         assert distance == pytest.approx(apart / 2 / len(case), abs=1e-12)

@@ -192,7 +192,7 @@ def test_bisection_finds_what_a_scan_of_all_steps_finds(table, text):
     assert (levels(cut), contents(ours, cut)) == found
     assert cut.facts["steps"] == length
     assert cut.facts["judged"] <= math.ceil(math.log2(length)) + 1
-    assert cut.held_back == 0
+    assert cut.suppressed == 0
 
 
 @FEW
@@ -287,7 +287,7 @@ def test_what_is_left_is_judged_again_once_others_are_held_back():
     rows = [(a, v) for a, one in enumerate(counts) for v, n in enumerate(one) for _ in range(n)]
     ours = tally([Plain("flat", 3)], rows)
     cut = chain(ours, rule("t-closeness t=0.3 & alpha-k alpha=0.6 k=2"), hold_back=True)
-    assert (cut.held_back, levels(cut)) == (9, {0: 0})
+    assert (cut.suppressed, levels(cut)) == (9, {0: 0})
     assert set(contents(ours, cut)) == {None, (frozenset([0]),)}
 
 

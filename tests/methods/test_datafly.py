@@ -47,7 +47,7 @@ def test_it_does_what_the_outline_says(table, k, allowed, few):
             datafly(ours, model, hold_back=allowed, left_over=few)
         return
     cut = datafly(ours, model, hold_back=allowed, left_over=few)
-    assert (levels(cut), cut.held_back) == found
+    assert (levels(cut), cut.suppressed) == found
     made = Counter(cut.facts["steps"])
     assert sum(contents(ours, cut).values(), Counter()) == Counter(rows)
     assert sum(made.values()) == sum(
@@ -71,7 +71,7 @@ def test_without_rows_held_back_it_is_the_chain_step_by_step(table, text):
         with pytest.raises(NotMetError):
             chain(ours, model)
         return
-    assert cut.held_back == 0
+    assert cut.suppressed == 0
     assert contents(ours, cut) == contents(ours, chain(ours, model))
 
 
@@ -94,10 +94,10 @@ def test_one_row_held_back_would_stand_out_so_the_smallest_class_goes_too():
     people = [(0, i % 3) for i in range(3)] + [(1, i % 3) for i in range(4)] + [(2, 0)]
     ours = tally([Plain("flat", 3)], people)
     cut = datafly(ours, rule("k-anonymity k=2"), hold_back=4)
-    assert (cut.held_back, cut.facts["complementary"], levels(cut)) == (4, 3, {0: 0})
+    assert (cut.suppressed, cut.facts["complementary"], levels(cut)) == (4, 3, {0: 0})
     assert list(contents(ours, cut)[None]) == [(0, 0), (0, 1), (0, 2), (2, 0)]
     lifted = datafly(ours, rule("k-anonymity k=2"), hold_back=3)
-    assert (lifted.held_back, levels(lifted)) == (0, {0: 1})
+    assert (lifted.suppressed, levels(lifted)) == (0, {0: 1})
 
 
 def test_the_first_of_equals_is_lifted_and_a_weight_divides_the_values():

@@ -32,7 +32,7 @@ RULES = (
 
 def worth(measure, tally, rungs, cut):
     """What a node costs, from the rows themselves."""
-    lost, n = cut.held_back, tally.rows
+    lost, n = cut.suppressed, tally.rows
     if measure == "loss":
         return loss.loss(tally, cut)
     if measure == "precision":
@@ -58,7 +58,7 @@ def optimum(measure, tally, model, allowed):
     passing = [
         (worth(measure, tally, rungs, cut), rungs)
         for rungs, cut in every_node(tally, model)
-        if cut.held_back <= allowed and cut.classes
+        if cut.suppressed <= allowed and cut.classes
     ]
     return min((value for value, _ in passing), default=None), [rungs for _, rungs in passing]
 
@@ -77,7 +77,7 @@ def test_no_combination_of_levels_costs_less(measure, text):
             cut = full_domain(tally, model, hold_back=allowed, measure=measure)
             assert cut.facts["value"] == pytest.approx(best)
             assert cut.facts["complete"]
-            assert cut.held_back <= allowed
+            assert cut.suppressed <= allowed
             assert model.holds(Groups.of(tally, cut)).all()
             rungs = [
                 next(r for r in build_ladder(a) if r.number == cut.facts["levels"][a.name])
@@ -177,7 +177,7 @@ def test_a_rule_no_node_meets_says_how_close_it_came():
     share = float(error.value.hint.split("--hold-back ")[1].split(",")[0])
     allowed = round(share * tally.rows)
     met = full_domain(tally, rule("k-anonymity k=12"), levels="q0=0", hold_back=allowed)
-    assert 0 < met.held_back <= allowed
+    assert 0 < met.suppressed <= allowed
     with pytest.raises(NotMetError, match="single class"):
         full_domain(tally, rule(f"k-anonymity k={tally.rows + 1}"))
 
@@ -221,7 +221,7 @@ def test_the_closest_is_the_one_that_holds_the_fewest_rows_back(text):
     refused = 0
     for seed in range(12):
         tally, model = table(seed, rows=45), rule(text)
-        least = min(cut.held_back for _, cut in every_node(tally, model))
+        least = min(cut.suppressed for _, cut in every_node(tally, model))
         if not 0 < least < tally.rows:
             continue
         with pytest.raises(NotMetError) as error:
@@ -238,9 +238,9 @@ def test_rolled_tables_are_the_ones_counted_from_the_rows():
         rolled, want = tables.at(node), Groups.of(tally, tables.cut(node))
         got = tables.groups(rolled)
         assert got.rows.tolist() == want.rows.tolist()
-        for one, other in zip(got.shares, want.shares, strict=True):
+        for one, other in zip(got.contributions, want.contributions, strict=True):
             assert one.start.tolist() == other.start.tolist()
-            assert one.who.tolist() == other.who.tolist()
+            assert one.contributor.tolist() == other.contributor.tolist()
             assert one.count.tolist() == other.count.tolist()
             assert one.total.tolist() == other.total.tolist()
         for one, other in zip(got.sensitive, want.sensitive, strict=True):

@@ -38,7 +38,7 @@ def test_everybody_comes_into_a_class_that_meets_the_rule(text, share):
                 local(tally, model, share=share)
             continue
         cut = local(tally, model, share=share)
-        assert cut.held_back == 0
+        assert cut.suppressed == 0
         assert model.holds(Groups.of(tally, cut)).all()
         if share == 1.0 and model.local:
             assert loss(tally, cut) == pytest.approx(loss(tally, whole))
@@ -49,7 +49,7 @@ def test_the_first_round_publishes_the_finest_levels_that_place_the_share():
     enough = [
         (loss(tally, recode_to_rungs(tally, rungs)), cut)
         for rungs, cut in every_node(tally, model)
-        if tally.rows - cut.held_back >= 0.25 * tally.rows
+        if tally.rows - cut.suppressed >= 0.25 * tally.rows
     ]
     first = min(enough, key=lambda one: one[0])[1]
     cut = local(tally, model, share=0.25)
@@ -78,9 +78,9 @@ def test_cells_are_nodes_of_the_hierarchies():
 def test_the_last_people_are_held_back_where_they_may_be_and_else_join_the_latest_round():
     for seed in range(6):
         tally, model = table(seed, rows=61), rule("k-anonymity k=5")
-        assert local(tally, model).held_back == 0
-        assert local(tally, model, hold_back=4).held_back <= 4
-    assert any(local(table(s, rows=61), model, hold_back=4).held_back for s in range(6))
+        assert local(tally, model).suppressed == 0
+        assert local(tally, model, hold_back=4).suppressed <= 4
+    assert any(local(table(s, rows=61), model, hold_back=4).suppressed for s in range(6))
 
 
 def test_rows_are_held_back_where_no_round_can_place_them():
@@ -93,7 +93,7 @@ def test_rows_are_held_back_where_no_round_can_place_them():
         local(tally, model, levels="a=0..1")
     for allowed in (1, 2, 3):
         cut = local(tally, model, levels="a=0..1", hold_back=allowed)
-        assert 1 <= cut.held_back <= allowed
+        assert 1 <= cut.suppressed <= allowed
     with pytest.raises(NotMetError):
         local(tally, rule(f"k-anonymity k={tally.rows + 1}"), hold_back=tally.rows)
 

@@ -65,7 +65,7 @@ def test_classes_with_equal_cells_are_judged_as_the_one_class_they_are_published
 def test_numbers_without_people_and_pieces_held_back_are_no_classes():
     cut = mend(line([0, 1, 9], [0, 1, 2]), "k-anonymity k=2", [2, 7, -1])
     assert ends(cut) == [(0, 1)]
-    assert cut.held_back == 1
+    assert cut.suppressed == 1
 
 
 def test_a_rule_that_everybody_together_breaks_is_refused():
@@ -77,7 +77,7 @@ def test_or_the_fewest_rows_are_held_back_that_break_it():
     table = line([0, 1, 8, 9], [0, 1, 0, 0], [1, 1, 2, 9])
     cut = mend(table, "alpha-k alpha=0.5 k=2", [0, 0, 1, 1], hold_back=11)
     assert ends(cut) == [(0, 1)]
-    assert cut.held_back == 11
+    assert cut.suppressed == 11
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ def test_a_rule_that_joining_breaks_is_checked_too():
     assert mend(line([0, 1, 2, 3], [0] * 4), Pairs(), [0, 0, 1, 2]).classes == 2
     with pytest.raises(NotMetError):
         mend(line([0, 1, 2], [0] * 3), Pairs(), [0, 0, 1])
-    assert mend(line([0, 1, 2], [0] * 3), Pairs(), [0, 0, 1], hold_back=1).held_back == 1
+    assert mend(line([0, 1, 2], [0] * 3), Pairs(), [0, 0, 1], hold_back=1).suppressed == 1
 
 
 def test_a_rule_about_all_classes_together_is_mended_too():

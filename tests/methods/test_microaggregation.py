@@ -205,7 +205,7 @@ def test_fewer_than_k_people_are_refused_or_held_back():
     tally, model = table([[1, 2, 3]]), rule("k-anonymity k=4")
     with pytest.raises(NotMetError):
         microaggregation(tally, model)
-    assert microaggregation(tally, model, hold_back=3).held_back == 3
+    assert microaggregation(tally, model, hold_back=3).suppressed == 3
 
 
 @FEW

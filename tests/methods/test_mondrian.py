@@ -353,7 +353,7 @@ def test_a_state_and_a_local_model_together(table, most, k):
     cut = mondrian(ours, rule(f"k-anonymity k={k}") & AtMost(most))
     assert cut.classes <= most
     assert min(inside.total() for inside in contents(ours, cut).values()) >= k
-    assert cut.held_back == 0
+    assert cut.suppressed == 0
 
 
 @FEW

@@ -204,7 +204,7 @@ def test_classes_of_two_providers_with_the_same_cells_are_one():
     tally = written_table([(key, who) for key in range(4) for who in (0, 1) for _ in range(3)])
     cut = made(tally, "m-privacy m=1 (k-anonymity k=3)", choice="apart")
     assert cut.classes == 4
-    assert Groups.of(tally, cut).brought.present.tolist() == [2] * 4
+    assert Groups.of(tally, cut).contributed.provider_counts.tolist() == [2] * 4
 
 
 def test_where_the_rule_does_not_ask_who_it_is_mondrian():

@@ -254,7 +254,7 @@ def test_one_class_that_spoils_the_others_is_held_back_alone(method):
     ages = Axis("age", "number", "ordered", tuple(map(float, range(11))), positions=np.arange(11.0))
     table = Tally((ages,), plain.sensitive, keys, values, np.append(plain.count, 900))
     cut = method(table, CkSafety("1/2", 1), hold_back=True)
-    assert cut.held_back == 900
+    assert cut.suppressed == 900
     assert cut.classes == 10
     with pytest.raises(NotMetError):
         method(table, CkSafety("1/2", 1))
@@ -268,6 +268,6 @@ def test_fewer_rows_are_held_back_for_a_weaker_rule():
     ages = Axis("age", "number", "ordered", tuple(map(float, range(20))), positions=np.arange(20.0))
     codes = codes.astype(np.int32)
     table = Tally((ages,), (Axis.numbered("value", 12),), codes[:1], codes[1:], count)
-    held = [mondrian(table, CkSafety(c, 1), hold_back=True).held_back for c in (0.5, 0.55, 0.6)]
+    held = [mondrian(table, CkSafety(c, 1), hold_back=True).suppressed for c in (0.5, 0.55, 0.6)]
     assert held == sorted(held, reverse=True)
     assert held[0] < 3000

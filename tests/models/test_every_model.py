@@ -210,7 +210,7 @@ def test_a_missing_value_makes_disclosure_infinite():
     table = testing.groups([["a", "a", "b"], ["a", "a"]])
     assert DeltaDisclosure(100).holds(table).tolist() == [True, False]
     assert DeltaDisclosure(100).reached(table) == math.inf
-    assert DeltaDisclosure(100).worst(table) == 1
+    assert DeltaDisclosure(100).worst_class(table) == 1
 
 
 def test_too_few_values_make_recursive_diversity_undefined():
@@ -232,8 +232,8 @@ def test_population_models_need_a_population():
 
 def test_presence_shows_the_class_that_is_too_rare():
     groups = Groups(np.array([1, 5]), population=np.array([100, 10]))
-    assert DeltaPresence(0.1, 0.6).worst(groups) == 0
-    assert DeltaPresence(0, 0.6).worst(groups) == 1
+    assert DeltaPresence(0.1, 0.6).worst_class(groups) == 0
+    assert DeltaPresence(0, 0.6).worst_class(groups) == 1
 
 
 def test_no_class_promises_nothing():
@@ -241,7 +241,7 @@ def test_no_class_promises_nothing():
     assert KAnonymity(2).reached(nothing) == 0
     assert TCloseness(0.1).reached(nothing) == math.inf
     with pytest.raises(UsageError):
-        KAnonymity(2).worst(nothing)
+        KAnonymity(2).worst_class(nothing)
 
 
 def test_an_unnamed_column_among_several_is_an_error():

@@ -174,7 +174,7 @@ def provided(classes):
     h = Histogram.of(axis, class_, codes, ones, len(classes))
     pairs, number = ProviderValuePairs.of(Axis.numbered("p", 4), who, axis, codes)
     counted = Histogram.of(Axis.numbered("n", pairs.size), class_, number, ones, len(classes))
-    shares = pairs.shares(counted.start, counted.value, counted.count, h.total)
+    shares = pairs.contributions(counted.start, counted.value, counted.count, h.total)
     return Groups(h.rows, (h,), (shares,))
 
 

@@ -34,11 +34,11 @@ PAPERS = ("direct", "top-down", "bottom-up", "binary")
 
 @dataclass(frozen=True)
 class Counted(Rule):
-    """A growing rule that counts how many classes it was asked about."""
+    """A row-monotone rule that counts how many classes it was asked about."""
 
     counted: Rule
     asked: list[int]
-    growing: ClassVar[bool] = True
+    row_monotone: ClassVar[bool] = True
 
     def holds(self, groups):
         self.asked.append(len(groups))
@@ -227,7 +227,7 @@ def test_many_classes_or_no_provider_are_refused(verifier):
     with pytest.raises(UsageError, match="one class, not 2"):
         judge(KAnonymity(2), provided([even(2, 3), even(2, 2)]), 1)
     with pytest.raises(UsageError, match="brought"):
-        judge(KAnonymity(2), replace(provided([even(2, 3)]), shares=()), 1)
+        judge(KAnonymity(2), replace(provided([even(2, 3)]), contributions=()), 1)
     with pytest.raises(UsageError, match="m must be"):
         judge(KAnonymity(2), provided([even(2, 3)]), -1)
 

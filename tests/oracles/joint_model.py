@@ -32,5 +32,5 @@ class AtMost:
         made[np.sort(first)[: self.classes - state]] = True
         return state + int(made.sum()), made
 
-    def alone(self, groups):
+    def holds_alone(self, groups):
         return np.full(len(groups), self.classes > 0)

@@ -67,7 +67,7 @@ def by_hand(found, p: int, s: int, bad) -> int:
 @pytest.mark.parametrize("seed", range(12))
 def test_exposed_rows_are_those_that_some_coalition_exposes(seed):
     groups, found = tiny(seed)
-    brought = groups.shares[0].providers
+    brought = groups.contributions[0].providers
     for s in range(4):
         for k in (2, 3, 5):
             expected = [by_hand(found, p, s, lambda kept, k=k: len(kept) < k) for p in range(4)]
@@ -89,7 +89,7 @@ def test_rows_of_a_provider_s_own_classes_are_counted(seed):
     found = [(c, who % 2 + c if c < 2 else 3, v) for c, who, v in found] if seed % 2 else found
     who = {c: {w for cc, w, _ in found if cc == c} for c in range(3)}
     groups = groups if not seed % 2 else grouped(found)
-    rows, classes = count_own_classes(groups.shares[0].providers)
+    rows, classes = count_own_classes(groups.contributions[0].providers)
     for p in range(4):
         own = {c for c in range(3) if who[c] == {p}}
         assert classes[p] == len(own)

@@ -47,5 +47,5 @@ def test_what_cannot_meet_the_rule_is_held_back(method):
     with pytest.raises(NotMetError):
         method(table, model)
     cut = method(table, model, hold_back=table.rows)
-    assert 0 < cut.held_back < table.rows
+    assert 0 < cut.suppressed < table.rows
     assert model.holds(Groups.of(table, cut)).all()

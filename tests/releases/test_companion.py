@@ -31,7 +31,7 @@ def holds(releases, people, schema=None):
     """For each release the class of each of the people, as its companion tells it."""
     which = range(len(releases))
     view = build_context(releases, schema, people).view(which, Needs(people=True))
-    return [None if one.holds is None else one.holds.tolist() for one in view.releases]
+    return [None if one.true_class is None else one.true_class.tolist() for one in view.releases]
 
 
 def damaged(release, **told):

@@ -43,7 +43,7 @@ def test_one_uniform_class_goes_and_the_rest_stays(extra):
     rule = shoal.rule(f"ck-safety c=0.9 k=1{extra}")
     assert not rule.holds(Groups.of(tally, cut)).any()
     settled = settle_cut(tally, cut, rule, 9)
-    assert (settled.held_back, settled.classes) == (9, 3)
+    assert (settled.suppressed, settled.classes) == (9, 3)
     assert rule.holds(Groups.of(tally, settled)).all()
     for method in ("mondrian", "chain"):
         asked = {"method": method, "hold_back": 0.36, "dry_run": True}
@@ -54,7 +54,7 @@ def test_classes_that_are_safe_alone_go_one_by_one_until_the_rest_is():
     """105/523 and less alone, 49/244 together: each is safe at 0.2008, and both are not."""
     tally, cut = tallied(table([1] * 7, [14] + [1] * 78))
     rule = shoal.rule("ck-safety c=0.2008 k=2")
-    assert rule.alone(Groups.of(tally, cut)).all()
+    assert rule.holds_alone(Groups.of(tally, cut)).all()
     settled = settle_cut(tally, cut, rule, 99)
     assert settled.classes == 1
     assert rule.holds(Groups.of(tally, settled)).all()
@@ -67,4 +67,4 @@ def test_the_share_that_a_refusal_names_is_enough():
     with pytest.raises(shoal.NotMetError) as error:
         settle_cut(tally, cut, rule, 1)
     share = float(error.value.hint.split("--hold-back ")[1].split(",")[0])
-    assert settle_cut(tally, cut, rule, int(share * tally.rows)).held_back == 11
+    assert settle_cut(tally, cut, rule, int(share * tally.rows)).suppressed == 11

@@ -136,8 +136,8 @@ def test_the_companion_s_providers_are_tallied_as_a_column_would_be(standing, re
 
 def counts(count):
     """How many rows each provider has of each value, class by class."""
-    (shares,) = Groups.of(count.tally, count.cut).shares
-    cells = zip(shares.class_.tolist(), shares.who, shares.value, shares.count, strict=True)
+    (shares,) = Groups.of(count.tally, count.cut).contributions
+    cells = zip(shares.class_.tolist(), shares.contributor, shares.value, shares.count, strict=True)
     return {
         (*count.labels(c).values(), shares.provider.leaves[who], shares.axis.leaves[value]): int(n)
         for c, who, value, n in cells

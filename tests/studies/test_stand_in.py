@@ -74,7 +74,7 @@ def test_it_has_the_columns_kinds_and_rows_and_says_what_it_is(name):
     one = named(name, True)
     source = SOURCES[name]
     assert one.stand_in
-    assert one.told == f"made-up people in the shape of {source.of.told}"
+    assert one.told == f"made-up people in the shape of {source.of.title}"
     assert one.name == name
     assert one.rows == source.of.rows
     assert one.table.column_names == [*source.quasi, *source.sensitive]

@@ -170,7 +170,7 @@ def all_rows_only(self, groups, most):
 
 def nobody_colludes(self, groups, most):
     """As if the rule were judged without coalitions."""
-    return Collusion.found([None if held else () for held in self.holds(groups).tolist()])
+    return Collusion.from_coalitions([None if held else () for held in self.holds(groups).tolist()])
 
 
 def one_fewer(self, groups, most):
@@ -180,10 +180,10 @@ def one_fewer(self, groups, most):
 
 def the_first(self, groups, most):
     """As if whoever comes first were to blame."""
-    found, who = type(self).honest(self, groups, most), groups.brought
+    found, who = type(self).honest(self, groups, most), groups.contributed
     first = [who.matrix(c)[0][: most[c]].tolist() for c in range(len(groups))]
     told = [one and tuple(first[c][:1]) for c, one in enumerate(map(found.of, range(len(first))))]
-    return Collusion.found(told)
+    return Collusion.from_coalitions(told)
 
 
 @pytest.mark.parametrize("mutant", [all_rows_only, nobody_colludes, one_fewer, the_first])
@@ -211,7 +211,9 @@ def test_m_privacy_that_merging_may_break_is_not_called_monotone(text, monkeypat
 @pytest.mark.parametrize("text", ["k-anonymity k=3", "distinct-diversity l=2", *NOT_GROWING])
 def test_a_coalition_that_leaves_nobody_is_noticed(text, monkeypatch):
     everybody = sys.modules[MPrivacy.__module__]
-    monkeypatch.setattr(everybody, "count_members", lambda shares, m: np.minimum(m, shares.present))
+    monkeypatch.setattr(
+        everybody, "count_members", lambda shares, m: np.minimum(m, shares.provider_counts)
+    )
     with pytest.raises((AssertionError, IndexError)):
         testing.check_model(rule(text))
 
@@ -282,7 +284,7 @@ def constant(tally, cut):
 
 def share_held_back(tally, cut):
     """Rows held back; 2020. It does not say how coarse the rest is."""
-    return cut.held_back / tally.rows
+    return cut.suppressed / tally.rows
 
 
 def test_a_broken_measure_is_noticed():
@@ -317,7 +319,7 @@ def first_row_only(view):
 
 
 def talkative(view):
-    return replace(homogeneity(view), witness={"value": view.value(0)})
+    return replace(homogeneity(view), witness={"value": view.format_sensitive(0)})
 
 
 def nameless(view):

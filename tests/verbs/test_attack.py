@@ -296,7 +296,7 @@ def test_classes_and_values_are_those_of_the_rows(town):
     (one,) = view.releases
     for row, class_, value in zip(rows, one.class_, one.values, strict=True):
         assert {**one.labels(int(class_))} == {name: row[name] for name in town.quasi}
-        assert view.value(int(value)) == row["diagnosis"]
+        assert view.format_sensitive(int(value)) == row["diagnosis"]
     assert (one.rows == np.bincount(one.class_)).all()
 
 
@@ -341,9 +341,9 @@ def test_the_companion_tells_which_class_is_whose(town):
         view = build_context([source], town.schema(), few).view((0,), Needs(people=True))
         (one,) = view.releases
         own = [one.class_[published[row["diagnosis"]]] for row in rows[:20]]
-        assert one.holds.tolist() == [*own, -1]
+        assert one.true_class.tolist() == [*own, -1]
     alone = build_context([release.path], town.schema(), few).view((0,), Needs(people=True))
-    assert alone.releases[0].holds is None  # a file alone has no companion
+    assert alone.releases[0].true_class is None  # a file alone has no companion
     found = attack(
         "intersection", [release] * 2, targets=few, schema=town.schema(), location="assumed"
     )
@@ -357,7 +357,7 @@ def test_rows_in_another_order_are_not_what_was_published(town):
     with pytest.raises(shoal.InputError, match="was changed after it was published"):
         build_context([release], town.schema(), town.table)
     view = build_context([release.path], town.schema(), town.table).view((0,), Needs(people=True))
-    assert view.releases[0].holds is None
+    assert view.releases[0].true_class is None
 
 
 def test_a_sample_has_an_interval_and_keeps_row_numbers(town):

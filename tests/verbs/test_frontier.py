@@ -612,7 +612,7 @@ def test_divided_entries_are_divided_with_their_kept_columns():
     )
     seen, fine = CountedTable(tally, known, part_of).view(cut)
     assert seen is known
-    assert fine.held_back == cut.held_back > 0
+    assert fine.suppressed == cut.suppressed > 0
     assert np.array_equal(np.bincount(fine.entry, fine.count, known.entries), known.count)
     into = fine.cells.low[:, -1]
     assert np.array_equal(into, fine.cells.high[:, -1])

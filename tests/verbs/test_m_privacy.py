@@ -139,7 +139,7 @@ class Crowd:
     rows: int
 
     needs = frozenset()
-    monotone = local = growing = True
+    monotone = local = row_monotone = True
 
     def holds(self, groups):
         return groups.rows >= self.rows

@@ -105,7 +105,7 @@ class _Labels:
         self.people = dict.fromkeys(
             v for values, _ in people_values for v in values if v is not None
         )
-        domains = (value for column in self.columns for value in column.listed or ())
+        domains = (value for column in self.columns for value in column.listed_values or ())
         self.known = dict.fromkeys((*(v for values, _ in people_values for v in values), *domains))
         self.register_labels = list(
             dict.fromkeys(label for _, labels in people_values for label in labels)
@@ -126,7 +126,7 @@ class _Labels:
         A word that a table of others has too is a value, whatever it may mean alone, unless it is
         a mark that stands for none.
         """
-        listed = [value for column in self.columns for value in column.listed or ()]
+        listed = [value for column in self.columns for value in column.listed_values or ()]
         trees = [c.hierarchy for c in self.columns if isinstance(c.hierarchy, Tree)]
         leaves = [row[0] for tree in trees for row in tree.rows]
         some = (
@@ -277,7 +277,7 @@ def _read_meaning(
         return meaning if kind == "code" or is_ordered else value
     if word in valued or not isinstance(meaning, ValueSet) or len(meaning.texts) == 1:
         return value
-    if meaning.sure or all(
+    if meaning.is_certain or all(
         word_meant is None or word_meant in valued for word_meant in meaning.texts
     ):
         return meaning

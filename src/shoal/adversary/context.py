@@ -93,7 +93,7 @@ class AttackContext:
             raise InputError(
                 "The releases share no sensitive column.", "name columns that mean the same alike."
             )
-        if not (asked or needs.answers or needs.sensitive):
+        if not (asked or needs.reads_answers or needs.sensitive):
             answered = {name for release in releases for name in release.answers}
             names = [name for name in names if name not in answered]
         if not needs.learns:
@@ -195,7 +195,7 @@ class AttackContext:
                 known._published(i, names, crowd),
                 values=None if values is None else values[j],
                 response=_find_response(releases[j], sensitive),
-                spent=_sum_epsilon(releases[j]),
+                spent_epsilon=_sum_epsilon(releases[j]),
                 judged=np.stack([codes for _, codes in judged]) if judged else None,
                 providers=None if provided is None else provided.codes,
                 shared=np.stack([codes[j] for codes in columns]) if columns else None,
@@ -207,7 +207,7 @@ class AttackContext:
             published, crowd, needs, any(release.buckets for release in releases)
         )
         people = None if crowd is None else self._people(crowd, axes, sensitive)
-        if people is not None and crowd is not None and needs.named:
+        if people is not None and crowd is not None and needs.name_option:
             people = replace(people, names=crowd.called)
         if people is not None and crowd is not None and judged:
             people = replace(people, judged=_code_true_values(crowd, [axis for axis, _ in judged]))
@@ -220,8 +220,8 @@ class AttackContext:
             method=_find_method(releases[0], exact) if len(releases) == 1 else None,
             judged=tuple(axis for axis, _ in judged),
             show=self.show,
-            withstood=releases[0].withstood,
-            several_sensitive=len({c.name for r in releases for c in r.schema.sensitive}) > 1,
+            max_coalition=releases[0].withstood,
+            has_other_sensitive=len({c.name for r in releases for c in r.schema.sensitive}) > 1,
             providers=None if provided is None else provided.axis,
         )
 
@@ -234,7 +234,7 @@ class AttackContext:
         Who knows how a release was made reasons about all of its people: no sample will do. Nor
         where people are spoken of by name: any of them may be.
         """
-        if needs.named:
+        if needs.name_option:
             return self.targets
         if not needs.people:
             return None
@@ -253,7 +253,7 @@ class AttackContext:
     def view_control_group(self, view: View) -> View:
         """The same view of the releases, looking for the control group instead."""
         assert self.control is not None
-        releases = tuple(replace(release, holds=None) for release in view.releases)
+        releases = tuple(replace(release, true_class=None) for release in view.releases)
         people = self._people(self.control, view.axes, view.sensitive)
         return replace(view, releases=releases, people=people)
 
@@ -289,11 +289,11 @@ class AttackContext:
             release.name,
             cells,
             class_,
-            holds=holds,
+            true_class=holds,
             labels=labels,
             centroids=release.centroids,
             person=person,
-            held=held,
+            rows_held=held,
         )
 
     def _person_of_rows(self, i: int) -> NDArray[np.int32] | None:
@@ -405,7 +405,7 @@ def _refuse_rows_as_people(
 
     In buckets nobody knows whose the values are.
     """
-    if needs.by_people and not needs.named and not buckets:
+    if needs.counts_people and not needs.name_option and not buckets:
         return
     for release in releases:
         if release.person is not None:
@@ -560,7 +560,7 @@ def _refuse_centroids(releases: Sequence[PublishedTable], needs: Needs) -> None:
     """A centroid can only be looked for as the nearest: it holds nobody, and meets no cell."""
     release = next((release for release in releases if release.centroids), None)
     compared = needs.releases > 1 and not needs.people
-    if release is not None and (compared or needs.method or needs.named):
+    if release is not None and (compared or needs.method or needs.name_option):
         raise InputError(
             f"{release.name} publishes centroids, which are no cells that hold people or meet "
             "others.",
@@ -703,7 +703,7 @@ def place_in_buckets(crowd: PeopleTable, releases: Sequence[PublishedTable]) -> 
 def _refuse_answers(releases: Sequence[PublishedTable], needs: Needs, on: str | None) -> None:
     """Refuse an attack that would take answers for values."""
     release = next((release for release in releases if release.answers), None)
-    if release is None or needs.answers or not (needs.sensitive or on in release.answers):
+    if release is None or needs.reads_answers or not (needs.sensitive or on in release.answers):
         return
     if needs.method:
         raise InputError(

@@ -78,7 +78,7 @@ def list_own_options(name: str) -> set[str]:
 def resolve_needs(name: str, options: Mapping[str, Any]) -> Needs:
     """What an attack needs, as it was asked: people's names only where an option speaks of them."""
     stated = needs_of(name)
-    return stated if options.get(stated.named) else replace(stated, named="")
+    return stated if options.get(stated.name_option) else replace(stated, name_option="")
 
 
 def check_attack_options(name: str, options: Mapping[str, Any]) -> None:
@@ -105,7 +105,7 @@ def find_usage_error(name: str, count: int, relation: str, people: bool) -> Usag
     words = RELATIONS[wanted.relation][0] if wanted.relation else _WORDS[wanted.releases]
     if count < wanted.releases:
         return UsageError(f"{name} needs {words}.", "give a second release.")
-    if wanted.most is not None and count > wanted.most:
+    if wanted.max_releases is not None and count > wanted.max_releases:
         return UsageError(
             f"{name} takes {words}, and {count} are given.", "red-team tries all that apply."
         )

@@ -119,7 +119,9 @@ class _WorstCase:
 
     def atom(self, known: PersonValue) -> Atom:
         """The atom, about a row of the release."""
-        return Atom(f"#{self.row(known)}", self.values.axis.name, self.view.value(known.value))
+        return Atom(
+            f"#{self.row(known)}", self.values.axis.name, self.view.format_sensitive(known.value)
+        )
 
     def piece(self, known: PersonValue) -> Implication:
         """The piece that an atom stands for: it implies the target's, or is denied."""
@@ -196,7 +198,8 @@ def _split_missing(case: _WorstCase, some: Sequence[PersonValue]) -> tuple[bool,
 def _describe_values(case: _WorstCase, some: Sequence[PersonValue]) -> str:
     name, class_ = case.values.axis.name, some[0].class_
     if case.view.show:
-        return f"the {name} {_join_alternatives([case.view.value(atom.value) for atom in some])}"
+        values = [case.view.format_sensitive(atom.value) for atom in some]
+        return f"the {name} {_join_alternatives(values)}"
     words = _join_alternatives(
         [describe_rank(rank_value(case.values, class_, atom.value)) for atom in some]
     )
@@ -387,7 +390,9 @@ def _choose_question_defence(view: View, sure: Fraction, pieces: int, reached: b
         chance = format_chance(float(sure))
         return f"nothing is needed at {chance}: what is known does not make so sure."
     k = min(max(pieces, 1), MOST_PIECES)
-    return DEFENCE.format(requirement=view.about(f"ck-safety c={format_parameter(sure)} k={k}"))
+    return DEFENCE.format(
+        requirement=view.quote_requirement(f"ck-safety c={format_parameter(sure)} k={k}")
+    )
 
 
 def _list_question_assumptions(case: _Question) -> tuple[str, ...]:
@@ -510,7 +515,13 @@ def _format_exact(outcome: Belief) -> str | None:
 # The attack.
 
 
-NEEDS = Needs(releases=1, most=1, named="about", supposed="--pieces 2", by_people=True)
+NEEDS = Needs(
+    releases=1,
+    max_releases=1,
+    name_option="about",
+    supposition_option="--pieces 2",
+    counts_people=True,
+)
 KNOWLEDGE = (IMPLICATIONS, NEGATIONS)
 DEFAULT_PIECES = 2
 """So many pieces of knowledge, unless it is said otherwise."""
@@ -693,7 +704,7 @@ def _choose_defence(case: _WorstCase, least: Fraction, exposed: bool) -> str:
     whole_table = f"even the whole table as one class leaves {format_chance(floor)} with {pieces}"
     if (exposed or worst >= least) and floor < least:
         asked = f"ck-safety c={format_parameter(least)} k={k}"
-        return DEFENCE.format(requirement=case.view.about(asked))
+        return DEFENCE.format(requirement=case.view.quote_requirement(asked))
     if exposed or worst >= least:
         return f"little: {whole_table}. Coarser values would help more."
     enough = (
@@ -702,7 +713,7 @@ def _choose_defence(case: _WorstCase, least: Fraction, exposed: bool) -> str:
     c = f"{(floor + worst) / 2:.2g}"
     if not floor < float(c) <= min(worst, float(least)):
         return enough
-    asked = case.view.about(f"ck-safety c={c} k={k}")
+    asked = case.view.quote_requirement(f"ck-safety c={c} k={k}")
     return f"{enough} To go further ask for a smaller c: {asked}; {whole_table}."
 
 
@@ -722,7 +733,7 @@ def _build_witness(case: _WorstCase) -> dict[str, Any]:
 
 
 def _describe_atom(case: _WorstCase, known: PersonValue) -> dict[str, Any]:
-    value = {"value": case.view.value(known.value)} if case.view.show else {}
+    value = {"value": case.view.format_sensitive(known.value)} if case.view.show else {}
     return {
         "row": case.row(known),
         "class": known.class_,

@@ -48,7 +48,7 @@ from shoal.attacks._shared.correspondence import (
 from shoal.core.release import Finding
 from shoal.core.theory.adversary_view import Needs, NobodyFoundError, View
 
-NEEDS = Needs(releases=2, most=2, sensitive=False, relation="over time")
+NEEDS = Needs(releases=2, max_releases=2, sensitive=False, relation="over time")
 
 ASSUMPTIONS = (
     GROWN,

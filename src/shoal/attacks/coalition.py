@@ -128,10 +128,10 @@ def _build_score(shares: Contributions, least: Fraction) -> Scoring:
 
     Only the order of coalitions rests on floats: the finding itself is counted exactly.
     """
-    values, order = shares.values, np.argsort(shares.who, kind="stable")
+    values, order = shares.values, np.argsort(shares.contributor, kind="stable")
     pair = find_pairs(values, shares.class_[order], shares.value[order])
     rows = shares.count[order]
-    start = np.searchsorted(shares.who[order], range(shares.provider.size + 1))
+    start = np.searchsorted(shares.contributor[order], range(shares.provider.size + 1))
 
     def score(members: Iterable[int]) -> Score:
         count = values.count.copy()
@@ -153,7 +153,7 @@ def _bound_confidence(shares: Contributions, members: int) -> NDArray[np.float64
     with the most rows provided in all.
     """
     top = shares.values.largest(shares.values.count)
-    taken, _ = find_strongest(shares, np.minimum(members, shares.present))
+    taken, _ = find_strongest(shares, np.minimum(members, shares.provider_counts))
     others = np.maximum(shares.rows - top - taken, 0)
     return np.asarray(top / np.maximum(top + others, 1))
 
@@ -185,7 +185,7 @@ def _climb(
 # The attack.
 
 
-NEEDS = Needs(releases=1, most=1, provider=True)
+NEEDS = Needs(releases=1, max_releases=1, provider=True)
 ASSUMPTIONS = (
     "the providers of the coalition know their own rows exactly, and pool them",
     "they can tell which published rows are theirs: where several classes could hold a row, that "
@@ -235,7 +235,7 @@ def coalition(
     if names:
         chosen = _Coalition(_find_named_providers(shares, names), 1, 1, named=True)
     else:
-        together = OPTIONS["members"](members) or view.withstood
+        together = OPTIONS["members"](members) or view.max_coalition
         chosen = _find_worst_coalition(shares, _check_leaves_others(shares, together), least)
     return _build_finding(_CoalitionAttack(view, release, shares, chosen, least))
 
@@ -253,7 +253,7 @@ class _CoalitionAttack:
     @cached_property
     def others(self) -> Mask:
         """Of each triple (class, provider, value) whether it is not the coalition's."""
-        return ~np.isin(self.shares.who, self.chosen.members)
+        return ~np.isin(self.shares.contributor, self.chosen.members)
 
     @cached_property
     def left(self) -> Histogram:
@@ -341,7 +341,7 @@ def _describe(case: _CoalitionAttack, details: Mapping[str, Any]) -> str:
 def _describe_example(case: _CoalitionAttack) -> str:
     codes, counts = case.left.of_class(case.class_)
     rows, left, most = int(case.shares.rows[case.class_]), sum(counts), int(np.argmax(counts))
-    value = f": {case.view.value(codes[most])}" if case.view.show else ""
+    value = f": {case.view.format_sensitive(codes[most])}" if case.view.show else ""
     alike = "all have" if counts[most] == left else f"{counts[most]:,} have"
     rest = f"Of the {left:,} rows left {alike} the same"
     if left == 1:
@@ -357,7 +357,10 @@ def _build_witness(case: _CoalitionAttack) -> dict[str, Any]:
     codes, counts = case.left.of_class(case.class_)
     top, shown = int(np.argmax(counts)), {}
     if case.view.show:
-        shown = {"coalition": case.names(case.chosen.members), "value": case.view.value(codes[top])}
+        shown = {
+            "coalition": case.names(case.chosen.members),
+            "value": case.view.format_sensitive(codes[top]),
+        }
     return {
         "members": len(case.chosen.members),
         "class": case.class_,
@@ -400,7 +403,7 @@ def _list_victims(case: _CoalitionAttack) -> list[dict[str, Any]]:
     exposed = case.is_exposed[find_pairs(left, shares.class_[some], shares.value[some])]
     isolated = left.rows[shares.class_[some]] == 1
     numbers = {
-        name: np.bincount(shares.who[some], shares.count[some] * of, shares.provider.size)
+        name: np.bincount(shares.contributor[some], shares.count[some] * of, shares.provider.size)
         for name, of in {"exposed": exposed, "isolated": isolated, "rows": 1}.items()
     }
     hit = [

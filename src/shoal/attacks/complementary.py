@@ -22,7 +22,7 @@ from shoal.core.errors import InputError
 from shoal.core.release import Finding
 from shoal.core.theory.adversary_view import Needs, View
 
-NEEDS = Needs(releases=2, most=2, sensitive=False, learns=False, relation="same table")
+NEEDS = Needs(releases=2, max_releases=2, sensitive=False, learns=False, relation="same table")
 
 ASSUMPTIONS = (
     "both releases are of one table: every row of one is a row of the other",

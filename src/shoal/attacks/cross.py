@@ -26,7 +26,7 @@ from shoal.attacks._shared.correspondence import CorrespondenceAttack, attack_gr
 from shoal.core.release import Finding
 from shoal.core.theory.adversary_view import Needs, View
 
-NEEDS = Needs(releases=2, most=2, sensitive=False, relation="over time")
+NEEDS = Needs(releases=2, max_releases=2, sensitive=False, relation="over time")
 
 SENTENCE = (
     "By {one}, rows of {other} can be ruled out as those of somebody who was in both: {exposed:,} "

@@ -27,7 +27,7 @@ from shoal.attacks._shared.correspondence import CorrespondenceAttack, attack_gr
 from shoal.core.release import Finding
 from shoal.core.theory.adversary_view import Needs, View
 
-NEEDS = Needs(releases=2, most=2, sensitive=False, relation="over time")
+NEEDS = Needs(releases=2, max_releases=2, sensitive=False, relation="over time")
 
 SENTENCE = (
     "By {other}, rows of {one} can be ruled out as somebody's: {exposed:,} of {people:,} people "

@@ -45,7 +45,7 @@ from shoal.core.theory.adversary_view import (
     state_missing_values,
 )
 
-NEEDS = Needs(releases=1, most=1, answers=True, by_people=True)
+NEEDS = Needs(releases=1, max_releases=1, reads_answers=True, counts_people=True)
 BOUNDS = tuple(Fraction(bound) for bound in ("1/4", "1/2", "3/4", "9/10", "1"))
 """The shares of a class's most common value by which its rows are counted."""
 
@@ -93,7 +93,7 @@ def homogeneity(view: View, *, rng: np.random.Generator | None = None) -> Findin
         people=release.persons,
         exposed=exposed,
         sure=1.0 if exposed else float((top / rows).max()),
-        guessing=float(values.total[values.known].max(initial=0) / values.everybody),
+        guessing=float(values.total[values.known_values].max(initial=0) / values.grand_total),
         sentence=_describe(release, values, uniform, ways),
         defence="ask for diversity of the sensitive value: entropy-diversity, or at the least "
         "distinct-diversity.",
@@ -172,7 +172,7 @@ def _describe(
     )
     if uniform.any():
         return (
-            f"{len(ways[CLASS]):,} of {values.everybody:,} {unit} are in classes "
+            f"{len(ways[CLASS]):,} of {values.grand_total:,} {unit} are in classes "
             f"({uniform.sum():,} of {len(rows):,}) whose {unit} all have the same {name}: finding "
             f"a person's class is enough to know it{besides}."
         )
@@ -187,7 +187,7 @@ def _describe(
 def _describe_example(view: View, values: Histogram, class_: int, row: int) -> str:
     codes, counts, rows = *_list_known_values(values, class_), int(values.rows[class_])
     most = int(np.argmax(counts))
-    value = f": {view.value(codes[most])}" if view.show else ""
+    value = f": {view.format_sensitive(codes[most])}" if view.show else ""
     alike = "all have" if counts[most] == rows else f"{counts[most]:,} have"
     return (
         f"Row {row:,} of the release is in a class of {rows:,}, of which {alike} the same "
@@ -207,7 +207,7 @@ def _list_known_values(values: Histogram, class_: int) -> tuple[list[int], list[
 def _build_witness(view: View, values: Histogram, class_: int) -> dict[str, Any]:
     codes, counts = _list_known_values(values, class_)
     most = int(np.argmax(counts))
-    value = {"value": view.value(codes[most])} if view.show else {}
+    value = {"value": view.format_sensitive(codes[most])} if view.show else {}
     return {
         "class": class_,
         "rows": int(values.rows[class_]),

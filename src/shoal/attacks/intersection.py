@@ -72,7 +72,7 @@ from shoal.core.theory.adversary_view import (
     state_no_value_added,
 )
 
-NEEDS = Needs(releases=2, people=True, answers=True, by_people=True)
+NEEDS = Needs(releases=2, people=True, reads_answers=True, counts_people=True)
 OPTIONS = {"location": check_location, "weigh": bool}
 
 PVP_CANDIDATES = (1, 2, 3, 4, 5, 10)
@@ -165,7 +165,7 @@ def _intersect_by_people(view: View, location: str) -> Finding:
         **count_missing_values(view),
         "location": resolve_location(view.releases, location)[0],
         "means": False,
-        "counted": {"people": len(people), "rows": people.listed},
+        "counted": {"people": len(people), "rows": people.table_rows},
         "is_constant": left.is_constant,
         "weighted": {"calibrated": False, "reason": "people have several rows"},
     }
@@ -209,8 +209,8 @@ def find_fewest_candidates(
     evidence = plain.without_blanks
     sets = [evidence.possible(j) for j in range(len(view.releases))]
     for release, own in zip(view.releases, sets, strict=True):
-        if release.holds is not None:
-            own[release.holds < 0] = 0
+        if release.true_class is not None:
+            own[release.true_class < 0] = 0
     *earlier, last = sets
     number = [np.bitwise_count(possible).sum(axis=1).astype(np.int64) for possible in sets]
     if everywhere:
@@ -261,7 +261,7 @@ def _collect_evidence(view: View, location: str) -> tuple[Targets, ValueEvidence
     each, key = group_by_key(people, view.axes, check_location(location))
     places = [locate(release, view.axes, each, location) for release in view.releases]
     histograms = [release.row_histogram(view.sensitive) for release in view.releases]
-    unknown = np.full(people.listed, UNKNOWN, dtype=np.int32)
+    unknown = np.full(people.table_rows, UNKNOWN, dtype=np.int32)
     return people, ValueEvidence(places, histograms, unknown if truth is None else truth, key)
 
 
@@ -337,7 +337,7 @@ def _compare_other_location(
     """
     other = {"honest": "assumed", "assumed": "honest"}.get(location)
     if other is None or any(
-        release.holds is None or release.centroids for release in view.releases
+        release.true_class is None or release.centroids for release in view.releases
     ):
         return {}
     if location == "honest" and not _has_overlaps(evidence):
@@ -471,7 +471,7 @@ def _build_step(
 
 
 def _name_values(view: View, codes: Sequence[int]) -> list[str]:
-    return [view.value(code) for code in codes[:MAX_NAMED]]
+    return [view.format_sensitive(code) for code in codes[:MAX_NAMED]]
 
 
 def _count_by_number(numbers: NDArray[Any]) -> dict[int, int]:

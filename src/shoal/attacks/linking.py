@@ -146,14 +146,14 @@ def _pick_rows(
     if (np.diff(start) <= 1).all():
         return _Picking(even, _summarise_picks(even[is_found], 1 / even[is_found]))
     near = Narrowest.of(start, classes, release.people, covered)
-    as_many = {EVEN: even, WEIGHED: near.as_many[key]}
-    holds = np.full(len(key), -1) if release.holds is None else release.holds
+    as_many = {EVEN: even, WEIGHED: near.effective_rows[key]}
+    holds = np.full(len(key), -1) if release.true_class is None else release.true_class
     there = is_found & (holds >= 0)
     if right is None or not there.any():
         chance = {name: 1 / many[is_found] for name, many in as_many.items()}
         return _choose_adversary(as_many, is_found, chance, {"counted": False})
     own = holds[there]
-    hit = {EVEN: 1 / even[there], WEIGHED: near.right(key[there], own)}
+    hit = {EVEN: 1 / even[there], WEIGHED: near.chance_right(key[there], own)}
     chance = {name: np.where(right[there], share, 0.0) for name, share in hit.items()}
     known = _summarise_picks(release.people[own], 1 / release.people[own])
     return _choose_adversary(
@@ -195,7 +195,7 @@ def _summarise_picks(as_many: NDArray[Any], chance: NDArray[np.float64]) -> dict
 # The attack.
 
 
-NEEDS = Needs(releases=1, most=1, people=True, sensitive=False, by_people=True)
+NEEDS = Needs(releases=1, max_releases=1, people=True, sensitive=False, counts_people=True)
 OPTIONS = {"location": check_location}
 
 ASSUMPTIONS = (
@@ -303,7 +303,7 @@ class _Match:
             covered,
             some.certain,
             some.agreed,
-            None if release.holds is None else release.holds[some.row],
+            None if release.true_class is None else release.true_class[some.row],
         )
 
     @property
@@ -324,7 +324,7 @@ class _Match:
     def picking(self) -> _Picking:
         """How often the row that is picked for a person is theirs."""
         located = self.start, self.classes
-        release = replace(self.release, holds=self.holds)
+        release = replace(self.release, true_class=self.holds)
         even = self.candidates.astype(np.float64)
         return _pick_rows(release, located, self.key, self.covered, self.right, even)
 
@@ -344,7 +344,7 @@ class _Match:
             return row
         assert self.view.sensitive is not None
         values = self.release.histogram(self.view.sensitive)
-        value = float(values.total.max() / values.everybody)
+        value = float(values.total.max() / values.grand_total)
         return max(row, value) if self.certain.any() else value
 
     def worst_first(self) -> NDArray[np.int64]:
@@ -470,7 +470,7 @@ def _describe_example(match: _Match, i: int) -> str:
 
 
 def _name_value(match: _Match, i: int) -> str:
-    return match.view.value(int(match.agreed[i]))
+    return match.view.format_sensitive(int(match.agreed[i]))
 
 
 def _build_witness(match: _Match, i: int) -> dict[str, Any]:

@@ -51,7 +51,7 @@ from shoal.core.theory.adversary_view import (
 )
 from shoal.kernels.combinatorics import count_fillings, iterate_fillings
 
-NEEDS = Needs(releases=1, most=1, people=True, method=True)
+NEEDS = Needs(releases=1, max_releases=1, people=True, method=True)
 OPTIONS: Mapping[str, Callable[[Any], Any]] = {
     "worlds": lambda worlds: parse_whole_number(worlds, "worlds", 1),
     "classes": lambda classes: parse_whole_number(classes, "classes", 1),
@@ -385,7 +385,7 @@ def _leaves_whole(method: Callable[[Tally], Cut], people: Tally) -> bool:
         cut = method(people)
     except NotMetError:  # together they break the rule, so the method did not publish them so
         return False
-    return cut.classes == 1 and not cut.held_back
+    return cut.classes == 1 and not cut.suppressed
 
 
 @dataclass(frozen=True)
@@ -476,7 +476,7 @@ def _describe(values: Histogram, outcome: _Outcome, details: dict[str, Any]) -> 
 def _describe_example(view: View, values: Histogram, outcome: _Outcome, i: int) -> str:
     assert view.people is not None
     class_ = outcome.classes[outcome.of[i]]
-    value = f" ({view.value(int(outcome.value[i]))})" if view.show else ""
+    value = f" ({view.format_sensitive(int(outcome.value[i]))})" if view.show else ""
     return (
         f"Row {view.people.rows[outcome.person[i]]:,} of the targets is in a class of "
         f"{len(class_.members):,} rows; by the class alone no {values.axis.name} is more than "
@@ -491,7 +491,7 @@ def _describe_example(view: View, values: Histogram, outcome: _Outcome, i: int) 
 def _build_witness(view: View, outcome: _Outcome, i: int) -> dict[str, Any]:
     assert view.people is not None
     class_ = outcome.classes[outcome.of[i]]
-    value = {"value": view.value(int(outcome.value[i]))} if view.show else {}
+    value = {"value": view.format_sensitive(int(outcome.value[i]))} if view.show else {}
     return {
         "row": int(view.people.rows[outcome.person[i]]),
         "class": class_.number,

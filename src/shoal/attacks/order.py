@@ -37,7 +37,7 @@ from shoal.core.errors import InputError, UsageError
 from shoal.core.release import Finding
 from shoal.core.theory.adversary_view import WORST_LISTED, Needs, View
 
-NEEDS = Needs(releases=2, most=2, sensitive=False, learns=False)
+NEEDS = Needs(releases=2, max_releases=2, sensitive=False, learns=False)
 
 SIGNIFICANCE = 0.01
 """The order says something if chance explains it with less than this probability."""

@@ -41,7 +41,7 @@ from shoal.core.theory.adversary_view import (
     state_missing_values,
 )
 
-NEEDS = Needs(releases=1, most=1, by_people=True)
+NEEDS = Needs(releases=1, max_releases=1, counts_people=True)
 OPTIONS: Mapping[str, Callable[[Any], Any]] = {
     "sure": lambda sure: parse_fraction(sure, "sure", 0, 1, above=True),
     "times": lambda times: parse_fraction(times, "times", 1),
@@ -66,7 +66,7 @@ def skewness(
     release, values = get_single_release(view)
     least, gained = OPTIONS["sure"](sure), OPTIONS["times"](times)
     rows, total = values.rows[values.class_], values.total[values.value]
-    everybody = values.everybody
+    everybody = values.grand_total
     likely = is_at_most([rows], [values.count], 1 / least) & ~values.is_blank
     hit = likely & is_at_most([rows, total], [values.count, everybody], 1 / gained)
     share, before = values.count / rows, total / everybody
@@ -118,7 +118,7 @@ def _order_worst_first(
 
 def _build_details(values: Histogram) -> dict[str, Any]:
     rows, total = values.rows[values.class_], values.total[values.value]
-    everybody = values.everybody
+    everybody = values.grand_total
     known = np.where(values.is_blank, 0, values.count)
     # Exact, as the options are: rows whose gain is at least so much.
     least = [
@@ -138,9 +138,9 @@ def _build_details(values: Histogram) -> dict[str, Any]:
 
 def _describe_example(view: View, values: Histogram, pair: int) -> str:
     count, total = int(values.count[pair]), int(values.total[values.value[pair]])
-    rows, everybody = int(values.rows[values.class_[pair]]), values.everybody
+    rows, everybody = int(values.rows[values.class_[pair]]), values.grand_total
     unit = view.releases[0].unit
-    value = f" ({view.value(int(values.value[pair]))})" if view.show else ""
+    value = f" ({view.format_sensitive(int(values.value[pair]))})" if view.show else ""
     return (
         f"One {values.axis.name}{value} is that of {total:,} of all {everybody:,} {unit} "
         f"({total / everybody:.1%}), but of {count:,} of the {rows:,} {unit} of one class "
@@ -151,7 +151,7 @@ def _describe_example(view: View, values: Histogram, pair: int) -> str:
 
 def _build_witness(view: View, values: Histogram, pair: int) -> dict[str, Any]:
     class_, code = int(values.class_[pair]), int(values.value[pair])
-    value = {"value": view.value(code)} if view.show else {}
+    value = {"value": view.format_sensitive(code)} if view.show else {}
     return {
         "class": class_,
         "rows": int(values.rows[class_]),

@@ -21,7 +21,7 @@ from shoal.attacks._shared.row_links import link_rows, report_links, require_two
 from shoal.core.release import Finding
 from shoal.core.theory.adversary_view import Needs, NobodyFoundError, View
 
-NEEDS = Needs(releases=2, most=2, sensitive=False, learns=False, relation="over time")
+NEEDS = Needs(releases=2, max_releases=2, sensitive=False, learns=False, relation="over time")
 
 ASSUMPTIONS = (
     "as many rows of the first release as possible are still there in the second",

@@ -92,7 +92,7 @@ def _check_l(l: Any) -> int:
     return l
 
 
-NEEDS = Needs(releases=2, supposed="--l 2", answers=True, last=True)
+NEEDS = Needs(releases=2, supposition_option="--l 2", reads_answers=True, targets_last_release=True)
 OPTIONS = {"l": _check_l}
 
 
@@ -258,7 +258,7 @@ def _build_witness(view: View, values: tuple[Histogram, Histogram], pair: _Pair)
     witness: dict[str, Any] = {"releases": sides, "left": pair.common}
     if view.show:
         both = set(values[0].of_class(pair.first)[0]) & set(values[1].of_class(pair.second)[0])
-        witness["left_named"] = [view.value(code) for code in sorted(both)[:MAX_NAMED]]
+        witness["left_named"] = [view.format_sensitive(code) for code in sorted(both)[:MAX_NAMED]]
     return witness
 
 
@@ -431,7 +431,7 @@ class _SeveralReleases:
         witness: dict[str, Any] = {"releases": sides, "left": int(self.left[class_])}
         if self.view.show:
             named = sorted(common or ())[:MAX_NAMED]
-            witness["left_named"] = [self.view.value(code) for code in named]
+            witness["left_named"] = [self.view.format_sensitive(code) for code in named]
         return witness
 
 

@@ -50,7 +50,7 @@ def describe_release(release: Release, explain: bool) -> str:
     lines, based = [str(release)], "rows_frozen" in release.private
     if not based:  # else only what is new was made at one level
         lines += format_levels(release.private, release.manifest["form"])
-    if release.by_noise:
+    if release.is_noisy:
         lines += _noisy(release)
     if explain:
         lines += [line for block in _explained(release) if block for line in ("", block)]
@@ -84,7 +84,7 @@ def _placed(release: Release) -> list[str]:
     """Where it lies; what a seed drew is no release, and that is said last."""
     beside = f"Private companion in {release.companion}: keep it, do not publish it."
     private = [] if release.companion is None else [beside]
-    if release.by_noise and not release.manifest["releasable"]:
+    if release.is_noisy and not release.manifest["releasable"]:
         return [*private, f"Written for tests to {release.folder}; NOT to be released."]
     return [f"Published in {release.folder}, read again and verified.", *private]
 

@@ -203,7 +203,7 @@ class Column:
         return self.role == "sensitive" and self.missing != MISSING_IS_VALUE
 
     @property
-    def listed(self) -> tuple[Value, ...] | None:
+    def listed_values(self) -> tuple[Value, ...] | None:
         """The values of the domain; None where it lists none, and so restricts none.
 
         The empty text is no value: it says that cells may be empty.

@@ -49,7 +49,7 @@ class Histogram:
         return self.sum(self.count) if self.people is None else self.people
 
     @property
-    def everybody(self) -> int:
+    def grand_total(self) -> int:
         """How many rows, or people, all classes have."""
         return int(self.total.sum()) if self.persons is None else self.persons
 
@@ -76,7 +76,7 @@ class Histogram:
         return int(self.total[self.axis.null_code]) if self.axis.unknown else 0
 
     @cached_property
-    def known(self) -> NDArray[np.int64]:
+    def known_values(self) -> NDArray[np.int64]:
         """The values that occur in the table: those that a value nobody knows may be."""
         occurs = np.flatnonzero(self.total)
         return occurs[occurs != self.axis.null_code] if self.axis.unknown else occurs
@@ -104,20 +104,20 @@ class Histogram:
 
         In the total they are the table's most frequent one.
         """
-        if not self.all_blanks or not len(self.known):
+        if not self.all_blanks or not len(self.known_values):
             return self.completed(self.count)
         total = self.total.copy()
-        total[self.known[np.argmax(total[self.known])]] += self.all_blanks
+        total[self.known_values[np.argmax(total[self.known_values])]] += self.all_blanks
         total[self.axis.null_code] = 0
         return replace(self.completed(self.count), total=total)
 
     @cached_property
-    def most_alike(self) -> NDArray[np.int64]:
+    def max_same_value(self) -> NDArray[np.int64]:
         """Per class the most people who may have one value in common: who has an unknown one may
         have any."""
         if self.sets is None:
             return self.concentrated.largest(self.concentrated.count)
-        return self.sets.most_alike(self.axis.size)
+        return self.sets.max_same_value(self.axis.size)
 
     def completed(self, liking: NDArray[Any]) -> Histogram:
         """The histogram where the unknown values of a class are the one with the most liking.
@@ -240,7 +240,7 @@ class ValueSets:
     start: NDArray[np.int64]
     person: NDArray[np.int64]
     value: NDArray[np.int32]
-    several: int
+    with_several: int
     """How many persons of the whole table have more than one value."""
     blank: int = -1
     """The code of a value that nobody knows; -1: there is none."""
@@ -278,28 +278,28 @@ class ValueSets:
         return np.diff(np.append(self.begins, len(self.person)))
 
     @cached_property
-    def single(self) -> NDArray[np.bool_]:
+    def is_only_value(self) -> NDArray[np.bool_]:
         """Which of the values are the only one that their person has in the class, and known."""
         alone = np.repeat(self.length == 1, self.length) & (self.value != self.blank)
         return np.asarray(alone)
 
     @cached_property
-    def unsure(self) -> NDArray[np.bool_]:
+    def has_unknown(self) -> NDArray[np.bool_]:
         """Which persons of each class have a value that nobody knows."""
         if not len(self.begins):
             return np.zeros(0, np.bool_)
         return np.logical_or.reduceat(self.value == self.blank, self.begins)
 
-    def most_alike(self, size: int) -> NDArray[np.int64]:
+    def max_same_value(self, size: int) -> NDArray[np.int64]:
         """Per class the most persons who may have one value in common."""
         classes = len(self.start) - 1
-        sure = np.repeat(~self.unsure, self.length)
+        sure = np.repeat(~self.has_unknown, self.length)
         once = np.ones(int(sure.sum()), np.int64)
         start, _, count = tabulate(self.class_[sure], self.value[sure], once, classes, size)
         most = np.zeros(classes, np.int64)
         np.maximum.at(most, np.repeat(np.arange(classes), np.diff(start)), count)
         of_person = self.class_[self.begins]
-        return most + np.bincount(of_person, weights=self.unsure, minlength=classes).astype(
+        return most + np.bincount(of_person, weights=self.has_unknown, minlength=classes).astype(
             np.int64
         )
 
@@ -326,7 +326,7 @@ class ProviderValuePairs:
     provider: Axis
     axis: Axis | None
     """The sensitive column; None: there is none, and every value is 0."""
-    who: NDArray[np.int32]
+    contributor: NDArray[np.int32]
     value: NDArray[np.int32]
     """Provider and value of each number."""
 
@@ -348,9 +348,9 @@ class ProviderValuePairs:
     @property
     def size(self) -> int:
         """How many there are."""
-        return len(self.who)
+        return len(self.contributor)
 
-    def shares(
+    def contributions(
         self,
         start: NDArray[np.int64],
         number: NDArray[Any],
@@ -358,7 +358,7 @@ class ProviderValuePairs:
         total: NDArray[np.int64],
     ) -> Contributions:
         """The shares of classes whose pairs are counted, ascending, by number."""
-        who, value = self.who[number], self.value[number]
+        who, value = self.contributor[number], self.value[number]
         return Contributions(self.provider, self.axis, start, who, value, count, total)
 
 
@@ -373,7 +373,7 @@ class Contributions:
     provider: Axis
     axis: Axis | None
     start: NDArray[np.int64]
-    who: NDArray[np.int32]
+    contributor: NDArray[np.int32]
     value: NDArray[np.int32]
     count: NDArray[np.int64]
     total: NDArray[np.int64]
@@ -389,23 +389,27 @@ class Contributions:
     @cached_property
     def providers(self) -> Histogram:
         """Per class the rows of each provider."""
-        total = np.bincount(self.who, weights=self.count, minlength=self.provider.size)
+        total = np.bincount(self.contributor, weights=self.count, minlength=self.provider.size)
         at = np.flatnonzero(self.begins)
         run = np.concatenate(([0], np.cumsum(self.begins)))
         count = np.add.reduceat(self.count, at) if len(at) else self.count
-        return Histogram(self.provider, run[self.start], self.who[at], count, total.astype(int))
+        return Histogram(
+            self.provider, run[self.start], self.contributor[at], count, total.astype(int)
+        )
 
     @cached_property
     def begins(self) -> NDArray[np.bool_]:
         """Which pairs are the first of their provider in their class."""
-        first = np.ones(len(self.who), dtype=bool)  # providers ascend in a class: runs
-        first[1:] = (self.who[1:] != self.who[:-1]) | (self.class_[1:] != self.class_[:-1])
+        first = np.ones(len(self.contributor), dtype=bool)  # providers ascend in a class: runs
+        first[1:] = (self.contributor[1:] != self.contributor[:-1]) | (
+            self.class_[1:] != self.class_[:-1]
+        )
         return first
 
     @property
     def contributors(self) -> NDArray[np.int32]:
         """The providers of any row."""
-        return np.unique(self.who)
+        return np.unique(self.contributor)
 
     @cached_property
     def values(self) -> Histogram:
@@ -420,7 +424,7 @@ class Contributions:
         return self.providers.rows
 
     @property
-    def present(self) -> NDArray[np.int64]:
+    def provider_counts(self) -> NDArray[np.int64]:
         """Providers per class."""
         return self.providers.distinct
 
@@ -428,23 +432,29 @@ class Contributions:
         """The shares of some classes only; the totals stay."""
         start, pick = _some(self.start, classes)
         return replace(
-            self, start=start, who=self.who[pick], value=self.value[pick], count=self.count[pick]
+            self,
+            start=start,
+            contributor=self.contributor[pick],
+            value=self.value[pick],
+            count=self.count[pick],
         )
 
     @property
-    def known(self) -> Contributions:
+    def without_blanks(self) -> Contributions:
         """The shares without the rows whose value nobody knows."""
         if self.axis is None or not self.axis.unknown:
             return self
         kept = self.value != self.axis.null_code
         run = np.concatenate(([0], np.cumsum(kept)))
-        pairs = self.who[kept], self.value[kept], self.count[kept]
-        return replace(self, start=run[self.start], who=pairs[0], value=pairs[1], count=pairs[2])
+        pairs = self.contributor[kept], self.value[kept], self.count[kept]
+        return replace(
+            self, start=run[self.start], contributor=pairs[0], value=pairs[1], count=pairs[2]
+        )
 
     def matrix(self, class_: int) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]:
         """One class: its providers, its values, and the rows of each provider with each value."""
         part = slice(self.start[class_], self.start[class_ + 1])
-        who, row = np.unique(self.who[part], return_inverse=True)
+        who, row = np.unique(self.contributor[part], return_inverse=True)
         value, column = np.unique(self.value[part], return_inverse=True)
         counts = np.zeros((len(who), len(value)), dtype=np.int64)
         counts[row, column] = self.count[part]

@@ -156,8 +156,8 @@ class ValueSet:
     it is one unless one of these is a value, as in ``Asian/Pacific``."""
 
     texts: tuple[str | None, ...]
-    sure: bool = True
-    loose: bool = False
+    is_certain: bool = True
+    is_loose: bool = False
 
 
 LabelMeaning = Everything | Between | Masked | Span | ValueSet
@@ -395,7 +395,7 @@ def _all_codes(labels: Iterable[str]) -> bool:
 def _words(label: str) -> list[str]:
     """The codes that a label names; a masked one as it stands."""
     meaning = parse_label(label, "code")
-    if isinstance(meaning, ValueSet) and not meaning.loose:
+    if isinstance(meaning, ValueSet) and not meaning.is_loose:
         return [text or "" for text in meaning.texts]
     return [meaning.low, meaning.high] if isinstance(meaning, Span) else [label]
 
@@ -430,7 +430,7 @@ def _loose(label: str) -> ValueSet:
 
 def _two_numbers(label: str, members: ValueSet) -> bool:
     """Whether a list of words may as well be a range of numbers, or one number with a comma."""
-    if label[:1] == "{" or len(members.texts) < 2 or members.loose:
+    if label[:1] == "{" or len(members.texts) < 2 or members.is_loose:
         return False
     numbers = all(re.fullmatch(_NUMBER, part or "") for part in members.texts)
     return numbers and (len(members.texts) == 2 or _THOUSANDS.fullmatch(label) is not None)

@@ -74,7 +74,7 @@ class GlobalModel(Protocol):
         first that the table survives is made, and no other. A state is never changed in place.
         """
 
-    def alone(self, groups: Groups) -> Mask:
+    def holds_alone(self, groups: Groups) -> Mask:
         """Which classes would meet the requirement if each were the whole table."""
 
 
@@ -92,7 +92,7 @@ class Rule(ABC):
     """The requirement is a strict inequality, so the reached parameter itself just fails."""
     identity: ClassVar[bool] = False
     """It limits how well a person's row can be told, which published quasi-identifiers defeat."""
-    growing: ClassVar[bool] = False
+    row_monotone: ClassVar[bool] = False
     """More rows never break it, so that taking away all that may be is the worst."""
 
     variants: ClassVar[tuple[Mapping[str, Any], ...]] = ({},)
@@ -104,7 +104,7 @@ class Rule(ABC):
         return True
 
     @property
-    def least(self) -> int:
+    def min_rows(self) -> int:
         """The fewest rows a class that meets the requirement can have."""
         return 1
 
@@ -124,7 +124,7 @@ class Rule(ABC):
     def per_class(self, groups: Groups) -> NDArray[np.float64]:
         """The strongest parameter that each class alone meets."""
 
-    def worst(self, groups: Groups) -> int:
+    def worst_class(self, groups: Groups) -> int:
         """The class that meets the least: the witness of ``reached``."""
         if not len(groups):
             raise UsageError("There is no class to judge.", "publish at least one row.")
@@ -179,7 +179,7 @@ class Conjunction(Rule):
         return all(model.local for model in self.models)
 
     @property
-    def least(self) -> int:
+    def min_rows(self) -> int:
         """The largest of the models' least rows."""
         return max(min_class_rows(model) for model in self.models)
 
@@ -208,9 +208,9 @@ class Conjunction(Rule):
     def _global(self) -> list[Any]:
         return [model for model in self.models if not model.local]
 
-    def alone(self, groups: Groups) -> Mask:
+    def holds_alone(self, groups: Groups) -> Mask:
         """Which classes would meet every model if each were the whole table."""
-        found = [m.holds(groups) if m.local else m.alone(groups) for m in self.models]  # type: ignore[attr-defined]
+        found = [m.holds(groups) if m.local else m.holds_alone(groups) for m in self.models]  # type: ignore[attr-defined]
         return np.asarray(np.all(found, axis=0))
 
     def start(self, groups: Groups) -> tuple[Any, ...]:
@@ -275,7 +275,7 @@ def find_spoiling_classes(model: Model, groups: Groups) -> Mask:
     failing = ~model.holds(groups)
     if model.local or not failing.any():
         return failing
-    alone = ~model.alone(groups)  # type: ignore[attr-defined]
+    alone = ~model.holds_alone(groups)  # type: ignore[attr-defined]
     if alone.any():
         return np.asarray(alone)
     worst = np.zeros(len(groups), bool)
@@ -288,7 +288,7 @@ def find_spoiling_classes(model: Model, groups: Groups) -> Mask:
 
 def min_class_rows(model: Model) -> int:
     """The fewest rows of a class that could meet the model; 1: it does not say."""
-    return int(getattr(model, "least", 1))
+    return int(getattr(model, "min_rows", 1))
 
 
 def list_joint_columns(model: Model) -> tuple[str, ...]:

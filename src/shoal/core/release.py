@@ -163,7 +163,7 @@ class Finding:
         return self.exposed / self.people if self.people else 0.0
 
     @property
-    def each(self) -> tuple[Finding, ...]:
+    def per_column(self) -> tuple[Finding, ...]:
         """The findings column by column; of a single column, the finding itself."""
         return self.by_column or (self,)
 
@@ -210,7 +210,7 @@ class Release:
         }
 
     def __str__(self) -> str:
-        promise = [str(Spend.from_json(self.manifest["spend"]))] if self.by_noise else []
+        promise = [str(Spend.from_json(self.manifest["spend"]))] if self.is_noisy else []
         reached = [
             f"{_name(part.model)} {format_reached(part.reached)}"
             for part in self.verdict.judgements
@@ -220,14 +220,14 @@ class Release:
         if self.verdict.kept_columns_k is not None:
             facts.append(f"k {self.verdict.kept_columns_k:,} with the kept columns")
         if "loss" in self.private:
-            of = " of the quasi-identifiers" if self.by_noise else ""
+            of = " of the quasi-identifiers" if self.is_noisy else ""
             facts.append(f"loss{of} {self.private['loss']:.3f}")
         if "held_back" in self.private:
             facts.append(f"{self.private['held_back']:,} rows held back")
         return " · ".join(facts)
 
     @property
-    def by_noise(self) -> bool:
+    def is_noisy(self) -> bool:
         """Whether it promises differential privacy."""
         return "privacy" in self.manifest
 

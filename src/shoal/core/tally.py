@@ -98,7 +98,7 @@ class Cut:
         return len(self.cells)
 
     @cached_property
-    def held_back(self) -> int:
+    def suppressed(self) -> int:
         """How many rows are not published."""
         return int(self.count[self.class_ < 0].sum())
 
@@ -157,16 +157,16 @@ class Groups:
     rows: NDArray[np.int64]
     """The people of each class: its rows, or its distinct persons where some have several."""
     sensitive: tuple[Histogram, ...] = ()
-    shares: tuple[Contributions, ...] = ()
+    contributions: tuple[Contributions, ...] = ()
     """Per sensitive column who brought which rows; where there is none, one of rows alone."""
     cells: Cells | None = None
     population: NDArray[np.int64] | None = None
-    most_present: NDArray[np.float64] | None = None
+    max_presence: NDArray[np.float64] | None = None
     """Where cells overlap: per class the highest sum of rows / population, over all the classes
     that a person of the population in its cells could be in."""
     uncovered: int = 0
     """People of the population whom no class's cells contain."""
-    written: NDArray[np.int64] | None = None
+    written_rows: NDArray[np.int64] | None = None
     """The rows of each class as the table has them, where people are counted instead."""
 
     def __len__(self) -> int:
@@ -180,27 +180,27 @@ class Groups:
     @property
     def row_counts(self) -> NDArray[np.int64]:
         """The rows of each class, whoever they are about."""
-        return self.rows if self.written is None else self.written
+        return self.rows if self.written_rows is None else self.written_rows
 
     @property
-    def brought(self) -> Contributions:
+    def contributed(self) -> Contributions:
         """Who brought which rows, whatever their sensitive values."""
-        if self.written is not None:
+        if self.written_rows is not None:
             raise NotEvaluatedError(
                 "Coalitions of providers are not judged where people have several rows.",
                 'keep one row a person: --one-row "latest by COLUMN".',
             )
-        if not self.shares:
+        if not self.contributions:
             raise UsageError(
                 "The rule asks who brought the rows, and no column says so.",
                 'give a column the role "provider".',
             )
-        return self.shares[0]
+        return self.contributions[0]
 
-    def shared(self, name: str | None = None) -> Contributions:
+    def contributed_on(self, name: str | None = None) -> Contributions:
         """Who brought which rows of one sensitive column; without a name, of the only one."""
-        any_, column = self.brought, self.names.index(self.on(name).axis.name)
-        return self.shares[column] if column else any_
+        any_, column = self.contributed, self.names.index(self.on(name).axis.name)
+        return self.contributions[column] if column else any_
 
     def on(self, name: str | None, *, sets: bool = False) -> Histogram:
         """The histogram of one sensitive column; without a name, of the only one.
@@ -210,7 +210,7 @@ class Groups:
         """
         found = self._named(name)
         if found.sets is not None and not sets:
-            several = found.sets.several
+            several = found.sets.with_several
             raise NotEvaluatedError(
                 f"{format_people(several)} {'has' if several == 1 else 'have'} several values of "
                 f"{found.axis.name!r}, and a distribution over values hides one that all people "
@@ -247,11 +247,11 @@ class Groups:
             self,
             rows=self.rows[classes],
             sensitive=tuple(h.take(classes) for h in self.sensitive),
-            shares=tuple(one.take(classes) for one in self.shares),
+            contributions=tuple(one.take(classes) for one in self.contributions),
             cells=self.cells and self.cells.take(classes),
             population=None if self.population is None else self.population[classes],
-            most_present=None if self.most_present is None else self.most_present[classes],
-            written=None if self.written is None else self.written[classes],
+            max_presence=None if self.max_presence is None else self.max_presence[classes],
+            written_rows=None if self.written_rows is None else self.written_rows[classes],
         )
 
     @classmethod
@@ -270,7 +270,7 @@ class Groups:
         )
         totals = [h.total for h in histograms] or [np.zeros(0, np.int64)]
         shares = tuple(
-            pairs.shares(
+            pairs.contributions(
                 *tabulate(cut.class_, number[cut.entry], cut.count, cut.classes, pairs.size), total
             )
             for (pairs, number), total in zip(
@@ -300,7 +300,7 @@ def _by_person(
         Histogram.of_persons(axis, class_, codes[entry], who, cut.classes, tally.persons)
         for axis, codes in columns
     )
-    return Groups(np.diff(begin), histograms, (), cut.cells, written=rows)
+    return Groups(np.diff(begin), histograms, (), cut.cells, written_rows=rows)
 
 
 def _covering(groups: Groups, people: Population) -> Groups:
@@ -318,7 +318,7 @@ def _covering(groups: Groups, people: Population) -> Groups:
         most = np.zeros(len(groups))
         np.maximum.at(most, classes, of_point[point])
     uncovered = int(people.count[times == 0].sum())
-    return replace(groups, population=population, most_present=most, uncovered=uncovered)
+    return replace(groups, population=population, max_presence=most, uncovered=uncovered)
 
 
 def sensitive_columns(

@@ -86,10 +86,10 @@ class Archive:
                 failed.append(error)
         if failed:
             raise failed[0]
-        raise InputError(f"{self.told} has no {name}, alone or in {bundle}.", BY_HAND)
+        raise InputError(f"{self.place} has no {name}, alone or in {bundle}.", BY_HAND)
 
     @property
-    def told(self) -> str:
+    def place(self) -> str:
         """Where it is, for people."""
         return UCI if self.source is None else self.source
 

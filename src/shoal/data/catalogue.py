@@ -53,7 +53,7 @@ class DataSet:
     """A table that studies run on, by its name."""
 
     name: str
-    told: str
+    title: str
     files: tuple[str, ...]
     rows: int
     """Complete ones: those that studies use."""

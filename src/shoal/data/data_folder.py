@@ -104,7 +104,7 @@ def _standing(one: DataSet) -> dict[str, Any]:
     found = {file: find_file(file) for file in one.files}
     return {
         "name": one.name,
-        "told": one.told,
+        "told": one.title,
         "rows": one.rows,
         "here": None not in found.values(),
         "files": {file: None if place is None else str(place) for file, place in found.items()},

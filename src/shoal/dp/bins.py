@@ -210,7 +210,7 @@ def build_bins(column: Column) -> Bins:
     >>> build_bins(Column("sex", "quasi", "category", domain=("F", "M", ""))).labels
     ('F', 'M', '')
     """
-    kind, stated, null = infer_column_kind(column), column.listed or (), column.may_be_empty
+    kind, stated, null = infer_column_kind(column), column.listed_values or (), column.may_be_empty
     if stated or isinstance(column.hierarchy, Tree):
         return _listed(column, kind, stated, null)
     if kind not in ("number", "date") or column.bounds is None:
@@ -260,7 +260,7 @@ def infer_column_kind(column: Column) -> str:
         return "number"
     if isinstance(column.hierarchy, Prefixes):
         return "code"
-    return _kind_of_values(column.listed or (), isinstance(column.hierarchy, Flat | Tree))
+    return _kind_of_values(column.listed_values or (), isinstance(column.hierarchy, Flat | Tree))
 
 
 def _kind_of_values(values: Sequence[Value], category: bool) -> str:

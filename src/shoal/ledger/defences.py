@@ -37,7 +37,7 @@ Rows = NDArray[np.int64]
 GIVE_PEOPLE = "give the people with the column that says who they are (--people)"
 ROWS_UNKNOWN = "whose the rows are is not known of both releases"
 WITH_EARLIER = "Counted with what was released before"
-_CELLS = Needs(releases=2, most=2, sensitive=False)
+_CELLS = Needs(releases=2, max_releases=2, sensitive=False)
 
 
 def check_rule_with_earlier(

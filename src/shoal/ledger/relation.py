@@ -48,7 +48,7 @@ BASED = "its manifest says that it is based on it"
 BOTH = (0, 1)
 UNRECORDED = 0
 """In the place of an entry's number: what a release is based on, and no entry is of."""
-_JOINED = Needs(releases=2, most=2, sensitive=False)
+_JOINED = Needs(releases=2, max_releases=2, sensitive=False)
 
 
 def trace_lineage(manifest: Mapping[str, Any] | None, entries: Sequence[Entry]) -> frozenset[int]:
@@ -112,7 +112,7 @@ def _by_rows(before: int, now: int) -> tuple[str, str]:
 # Whether the people given are all who are in one of two releases.
 
 
-_LOOKED_UP = Needs(releases=2, most=2, people=True, sensitive=False)
+_LOOKED_UP = Needs(releases=2, max_releases=2, people=True, sensitive=False)
 
 
 class Coverage(NamedTuple):
@@ -142,8 +142,8 @@ def measure_coverage(known: AttackContext) -> Coverage:
 def _count_people(view: View, release: ReleaseView) -> tuple[int, bool]:
     """How many of the people a release has, and whether these are all who are in it."""
     assert view.people is not None
-    if release.holds is not None:
-        people_found = int((release.holds >= 0).sum())
+    if release.true_class is not None:
+        people_found = int((release.true_class >= 0).sum())
         return people_found, people_found == len(release.class_)
     people, key = group_by_key(view.people, view.axes, "honest")
     start, classes = locate(release, view.axes, people)

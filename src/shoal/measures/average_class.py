@@ -22,10 +22,10 @@ def average_class(tally: Tally, cut: Cut) -> float:
         return 0.0
     before = tally.rows / len(count_original_rows(tally))
     wider = max(0.0, raw(tally, cut) - before) / max(tally.rows - before, 1.0)
-    published = tally.rows - cut.held_back
-    return (published * min(1.0, wider) + cut.held_back) / tally.rows
+    published = tally.rows - cut.suppressed
+    return (published * min(1.0, wider) + cut.suppressed) / tally.rows
 
 
 def raw(tally: Tally, cut: Cut) -> float:
     """Published rows / published classes; 0 where there is none."""
-    return (tally.rows - cut.held_back) / cut.classes if cut.classes else 0.0
+    return (tally.rows - cut.suppressed) / cut.classes if cut.classes else 0.0

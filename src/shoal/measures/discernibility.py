@@ -27,7 +27,7 @@ def discernibility(tally: Tally, cut: Cut) -> float:
 
 def raw(tally: Tally, cut: Cut) -> int:
     """The metric as published: a whole number of any size."""
-    return _sum_of_squares(count_published_rows(cut)) + cut.held_back * tally.rows
+    return _sum_of_squares(count_published_rows(cut)) + cut.suppressed * tally.rows
 
 
 def _sum_of_squares(rows: NDArray[np.int64]) -> int:

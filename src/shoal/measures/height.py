@@ -26,7 +26,7 @@ def height(tally: Tally, cut: Cut) -> float:
     tops = (find_levels(axis, cut.cells, column)[1] for column, axis in enumerate(tally.quasi))
     most = sum(top * weight for top, weight in zip(tops, tally.importance, strict=True))
     lifted = raw(tally, cut) / most if most else 0.0
-    return float((tally.rows - cut.held_back) * lifted + cut.held_back) / tally.rows
+    return float((tally.rows - cut.suppressed) * lifted + cut.suppressed) / tally.rows
 
 
 def raw(tally: Tally, cut: Cut) -> float:

@@ -31,4 +31,4 @@ def raw(tally: Tally, cut: Cut) -> float:
     """The sum of widths over rows and quasi-identifiers, each times the column's weight."""
     weights = tally.importance
     per_row = cut.cells.widths(tally.quasi) @ weights
-    return float(np.dot(count_published_rows(cut), per_row)) + cut.held_back * float(weights.sum())
+    return float(np.dot(count_published_rows(cut), per_row)) + cut.suppressed * float(weights.sum())

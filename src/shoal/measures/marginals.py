@@ -154,7 +154,7 @@ def _read_distributions(tally: Tally, released: Released) -> _Distributions:
     cells = _Cells(_list_columns(tally, released))
     if isinstance(released, EstimatedRows):
         return _Estimated(cells, tally.rows)
-    return replace(cells, held=released.held_back)
+    return replace(cells, held=released.suppressed)
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ def precision(tally: Tally, cut: Cut) -> float:
 def raw(tally: Tally, cut: Cut) -> float:
     """The sum of h / H over rows and quasi-identifiers, each times the column's weight."""
     rows, weights = count_published_rows(cut), tally.importance
-    lost = cut.held_back * float(weights.sum())
+    lost = cut.suppressed * float(weights.sum())
     for column, (axis, weight) in enumerate(zip(tally.quasi, weights, strict=True)):
         level, top = find_levels(axis, cut.cells, column)
         lost += float(weight * np.dot(rows, level)) / max(top, 1)

@@ -17,4 +17,4 @@ def suppressed(tally: Tally, cut: Cut) -> float:
 
 def raw(tally: Tally, cut: Cut) -> int:
     """How many rows are not published."""
-    return cut.held_back
+    return cut.suppressed

@@ -120,7 +120,7 @@ class _Chain:
         """The step that loses the fewest rows, the finest of equals, and what is left of it."""
         steps = range(len(self.steps))
         tried = ((step, self._settled(self.cut(step))) for step in steps)
-        return min(tried, key=lambda one: one[1].held_back)
+        return min(tried, key=lambda one: one[1].suppressed)
 
     def _settled(self, cut: Cut) -> Cut:
         """The classes that meet the model, also once the others no longer count as published."""

@@ -71,14 +71,14 @@ def datafly(
     for cut, done in _way(tally):
         advance.to(done)
         left = suppress_breaking_classes(tally, model, cut)
-        candidate = _unremarkable(tally, model, left) if 0 < left.held_back <= hold_back else left
-        if candidate.held_back <= hold_back and left.held_back <= few:
+        candidate = _unremarkable(tally, model, left) if 0 < left.suppressed <= hold_back else left
+        if candidate.suppressed <= hold_back and left.suppressed <= few:
             best = candidate
             break
-        if best is None or candidate.held_back < best.held_back:
+        if best is None or candidate.suppressed < best.suppressed:
             best = candidate
     assert best is not None, "the way has a first table"
-    if best.held_back and not hold_back:
+    if best.suppressed and not hold_back:
         raise explain_refusal(model, Groups.of(tally, cut, list_joint_columns(model)))
     advance.end()
     return best
@@ -114,10 +114,10 @@ def _cut_with_facts(tally: Tally, rungs: list[Rung], lifted: list[str]) -> Cut:
 
 def _unremarkable(tally: Tally, model: Model, cut: Cut) -> Cut:
     """The cut with so many classes held back too that the rows held back are not too few."""
-    before = cut.held_back
-    while cut.classes and cut.held_back < min_class_rows(model):
+    before = cut.suppressed
+    while cut.classes and cut.suppressed < min_class_rows(model):
         cut = suppress_breaking_classes(tally, model, cut.without(_smallest(tally, model, cut)))
-    return replace(cut, facts=cut.facts | {"complementary": cut.held_back - before})
+    return replace(cut, facts=cut.facts | {"complementary": cut.suppressed - before})
 
 
 def _smallest(tally: Tally, model: Model, cut: Cut) -> Mask:

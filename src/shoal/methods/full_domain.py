@@ -13,9 +13,9 @@ k-anonymity, 2012 (chains); El Emam et al.: A globally optimal k-anonymity metho
 de-identification of health data, 2009 (predictive tagging); Samarati 2001 (minimal nodes).
 
 What is told to finer nodes: with no row held back all that a monotone rule says; with rows held
-back what its *growing* parts say (k-anonymity, distinct diversity), because a class that passes may
-be spoilt by rows of one that does not, for entropy diversity or t-closeness. A rule that merging
-may break is judged at every node that could be best.
+back what its *row-monotone* parts say (k-anonymity, distinct diversity), because a class that
+passes may be spoilt by rows of one that does not, for entropy diversity or t-closeness. A rule that
+merging may break is judged at every node that could be best.
 
 What it does not give: what local recoding reaches, because one sparse corner lifts a column for
 everybody (see local, tree-order). That the finer nodes break the rule is known to whoever knows

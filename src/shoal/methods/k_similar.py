@@ -89,7 +89,7 @@ def k_similar(
         cuts.append(replace(cut, facts=facts))
         losses.append(sum_cell_widths(tally, cut))
         best = int(np.argmin(losses))
-        if not (joined or cut.held_back) or turn - best == PATIENCE or size >= tally.rows:
+        if not (joined or cut.suppressed) or turn - best == PATIENCE or size >= tally.rows:
             break
         size *= 2
     advance.end()

@@ -63,19 +63,19 @@ class AlphaK(Rule):
         object.__setattr__(self, "k", parse_whole_number(self.k, "k", 1))
 
     @property
-    def least(self) -> int:
+    def min_rows(self) -> int:
         """k rows, and enough that one of them is at most α of the class."""
         return max(self.k, math.ceil(1 / Fraction(self.alpha)))
 
     def holds(self, groups: Groups) -> Mask:
         """Which classes have k rows and no value above α."""
         h = groups.on(self.on, sets=True)
-        rare = is_at_most([h.most_alike], [groups.rows], Fraction(self.alpha))
+        rare = is_at_most([h.max_same_value], [groups.rows], Fraction(self.alpha))
         return rare & (groups.rows >= self.k)
 
     def per_class(self, groups: Groups) -> NDArray[np.float64]:
         """The frequency of each class's most frequent value."""
-        return divide_products([groups.on(self.on, sets=True).most_alike], [groups.rows])
+        return divide_products([groups.on(self.on, sets=True).max_same_value], [groups.rows])
 
     def broken_by(self, groups: Groups, most: NDArray[np.int64]) -> Collusion:
         """A coalition of at most ``most`` of each class's providers that breaks it."""
@@ -86,6 +86,6 @@ class AlphaK(Rule):
                 cap_weights([over] * len(values), [under] * len(values)), counts, most
             )
 
-        shares = groups.shared(self.on)
+        shares = groups.contributed_on(self.on)
         few = find_fewest_rows(shares, most, self.k)
-        return search_classes(shares, most, ~self.holds(groups), find, few.broken).also(few)
+        return search_classes(shares, most, ~self.holds(groups), find, few.broken).or_else(few)

@@ -37,7 +37,7 @@ class SignatureState(NamedTuple):
     """
 
     rows: NDArray[np.int64]
-    least: Floats
+    min_rows: Floats
     odds: Floats
 
     @classmethod
@@ -108,7 +108,7 @@ class CkSafety(Rule):
         return self.gamma is not None
 
     @property
-    def least(self) -> int:
+    def min_rows(self) -> int:
         """Fewer values than k + 2 can be told by k negations, and one in n must be under c."""
         return max(self.k + 2, math.floor(1 / Fraction(self.c)) + 1)
 
@@ -153,10 +153,10 @@ class CkSafety(Rule):
             "less a class may tell of its own people, the higher, the less of others'."
         )
 
-    def alone(self, groups: Groups) -> Mask:
+    def holds_alone(self, groups: Groups) -> Mask:
         """Which classes would be safe if each were the whole table."""
         state = SignatureState.of(groups.concentrated(self.on), self.k + 1)
-        ratio = state.least[:, -1] * state.odds
+        ratio = state.min_rows[:, -1] * state.odds
         return disclosure.is_above(ratio, self.bound, lambda i: self._holds_alone(state.rows[i]))
 
     def start(self, groups: Groups) -> SignatureState:
@@ -170,12 +170,12 @@ class CkSafety(Rule):
         new = SignatureState.of(halves.concentrated(self.on), self.k + 1)
         decided = np.full(len(class_), disclose.CLOSE, np.int64)
         taken, bound = np.zeros(class_.max(initial=-1) + 1, bool), float(self.bound)
-        best = state.least.min(axis=0)
-        own = (state.least * state.odds[:, np.newaxis]).min(axis=0)
+        best = state.min_rows.min(axis=0)
+        own = (state.min_rows * state.odds[:, np.newaxis]).min(axis=0)
         at = 0
         while True:
             at = disclose.admit_cuts(
-                best, own, class_, new.least, new.odds, bound, NEAR, decided, taken, at
+                best, own, class_, new.min_rows, new.odds, bound, NEAR, decided, taken, at
             )
             is_made = decided == disclose.MADE
             if at == len(class_):

@@ -98,7 +98,7 @@ class Composition(Rule):
         return [(variant, cls(alpha=0.5, on=name, **variant)) for variant in cls.variants]
 
     @property
-    def least(self) -> int:
+    def min_rows(self) -> int:
         """One row for each value."""
         return self.l
 
@@ -147,12 +147,12 @@ class Composition(Rule):
         all that may be. A class is safe if it meets the rule even when every value has lost the
         most that so many providers brought of it; of the others all coalitions are tried.
         """
-        failed, safe = ~self.holds(groups), self._holds(_left(groups.shared(self.on), most))
+        failed, safe = ~self.holds(groups), self._holds(_left(groups.contributed_on(self.on), most))
         coalitions: list[tuple[int, ...] | None] = [() if bad else None for bad in failed.tolist()]
         for class_ in np.flatnonzero(~failed & ~safe & (most > 0)).tolist():
             single = np.array([class_])
             coalitions[class_] = try_all_coalitions(self, groups.take(single), most[single]).of(0)
-        return Collusion.found(coalitions)
+        return Collusion.from_coalitions(coalitions)
 
 
 def _left(shares: Contributions, most: NDArray[np.int64]) -> Histogram:

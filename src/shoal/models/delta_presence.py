@@ -53,18 +53,18 @@ class DeltaPresence(Rule):
         people = _population(groups)
         rare = is_at_most([groups.rows], [people], Fraction(self.low), strict=True)
         holds = ~rare & is_at_most([groups.rows], [people], Fraction(self.high))
-        if groups.most_present is not None:  # cells overlap: a person may be in any of several
-            holds &= groups.most_present < float(self.high) * (1 - NEAR)
+        if groups.max_presence is not None:  # cells overlap: a person may be in any of several
+            holds &= groups.max_presence < float(self.high) * (1 - NEAR)
         return holds & (groups.uncovered == 0 or not self.low)
 
     def per_class(self, groups: Groups) -> NDArray[np.float64]:
         """Rows per person of the population that a class covers."""
         return divide_products([groups.rows], [_population(groups)])
 
-    def worst(self, groups: Groups) -> int:
+    def worst_class(self, groups: Groups) -> int:
         """The class that lies furthest outside low … high, else nearest to an end."""
         if not len(groups):
-            return super().worst(groups)
+            return super().worst_class(groups)
         share, low = self.per_class(groups), float(self.low)
         beyond = share - float(self.high)
         return int((np.maximum(beyond, low - share) if low else beyond).argmax())

@@ -46,13 +46,13 @@ class DistinctDiversity(Rule):
     on: str | None = None
     needs: ClassVar[frozenset[str]] = frozenset({"sensitive"})
     parameter: ClassVar[str] = "l"
-    growing: ClassVar[bool] = True
+    row_monotone: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "l", parse_whole_number(self.l, "l", 1))
 
     @property
-    def least(self) -> int:
+    def min_rows(self) -> int:
         """One row for each value."""
         return self.l
 
@@ -61,7 +61,7 @@ class DistinctDiversity(Rule):
         h = groups.on(self.on, sets=True)
         if h.sets is None or self.l == 1:
             return np.asarray(h.concentrated.distinct >= self.l)
-        holds = (_count_stated_values(h) >= self.l) & (h.most_alike < groups.rows)
+        holds = (_count_stated_values(h) >= self.l) & (h.max_same_value < groups.rows)
         alone = _single_values(h, h.sets)
         for class_ in np.flatnonzero(holds & (alone < self.l)).tolist():
             holds[class_] = count_min_negations(*h.sets.of_class(class_), self.l - 2) is None
@@ -72,10 +72,10 @@ class DistinctDiversity(Rule):
 
         Rows whose value nobody knows may all be like others, so they count for no value.
         """
-        shares = groups.shared(self.on)
+        shares = groups.contributed_on(self.on)
         if self.l == 1:  # somebody is left, who has a value
             return Collusion.none(len(shares))
-        return find_fewest_values(shares.known, most, self.l)
+        return find_fewest_values(shares.without_blanks, most, self.l)
 
     def per_class(self, groups: Groups) -> NDArray[np.float64]:
         """Distinct values per class; of sets one more than the fewest negations that settle one."""
@@ -87,10 +87,14 @@ class DistinctDiversity(Rule):
             each[class_] = _reached(h.sets, class_, int(known[class_]))
         return each.astype(np.float64)
 
-    def worst(self, groups: Groups) -> int:
+    def worst_class(self, groups: Groups) -> int:
         """The class that meets the least; of sets, without searching classes that meet more."""
         h = groups.on(self.on, sets=True)
-        return super().worst(groups) if h.sets is None or not len(groups) else _worst(h, h.sets)[0]
+        return (
+            super().worst_class(groups)
+            if h.sets is None or not len(groups)
+            else _worst(h, h.sets)[0]
+        )
 
     def reached(self, groups: Groups) -> float:
         """The l of the worst class."""
@@ -107,8 +111,8 @@ def _count_stated_values(h: Histogram) -> NDArray[np.int64]:
 
 def _single_values(h: Histogram, sets: ValueSets) -> NDArray[np.int64]:
     """Per class the values that are somebody's only one; each must be negated, but for one."""
-    class_ = np.repeat(np.arange(len(sets.start) - 1), np.diff(sets.start))[sets.single]
-    pairs = np.unique(class_ * h.axis.size + sets.value[sets.single])
+    class_ = np.repeat(np.arange(len(sets.start) - 1), np.diff(sets.start))[sets.is_only_value]
+    pairs = np.unique(class_ * h.axis.size + sets.value[sets.is_only_value])
     return np.bincount(pairs // h.axis.size, minlength=len(h.distinct)).astype(np.int64)
 
 

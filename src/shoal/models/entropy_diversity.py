@@ -60,7 +60,7 @@ class EntropyDiversity(Rule):
         object.__setattr__(self, "l", parse_fraction(self.l, "l", 1))
 
     @property
-    def least(self) -> int:
+    def min_rows(self) -> int:
         """Entropy log l takes l values, so as many rows."""
         return math.ceil(Fraction(self.l))
 
@@ -85,7 +85,7 @@ class EntropyDiversity(Rule):
 
     def broken_by(self, groups: Groups, most: NDArray[np.int64]) -> Collusion:
         """A coalition of at most ``most`` of each class's providers that breaks it."""
-        return search_classes(groups.shared(self.on), most, ~self.holds(groups), self._find)
+        return search_classes(groups.contributed_on(self.on), most, ~self.holds(groups), self._find)
 
     def _find(
         self, values: NDArray[np.int32], counts: ProviderCounts, most: int

@@ -35,13 +35,13 @@ class KAnonymity(Rule):
     k: int
     parameter: ClassVar[str] = "k"
     identity: ClassVar[bool] = True
-    growing: ClassVar[bool] = True
+    row_monotone: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", parse_whole_number(self.k, "k", 1))
 
     @property
-    def least(self) -> int:
+    def min_rows(self) -> int:
         """k rows."""
         return self.k
 
@@ -51,7 +51,7 @@ class KAnonymity(Rule):
 
     def broken_by(self, groups: Groups, most: NDArray[np.int64]) -> Collusion:
         """The coalitions that leave fewer than k rows."""
-        return find_fewest_rows(groups.brought, most, self.k)
+        return find_fewest_rows(groups.contributed, most, self.k)
 
     def per_class(self, groups: Groups) -> NDArray[np.float64]:
         """Rows per class."""

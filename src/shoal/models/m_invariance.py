@@ -64,7 +64,7 @@ class MInvariance(Rule):
         return [({}, cls(2, axis.name if axis else None))]
 
     @property
-    def least(self) -> int:
+    def min_rows(self) -> int:
         """One row for each value."""
         return self.m
 

@@ -38,14 +38,14 @@ class MPrivacy(Rule):
     m-adversary's own records fulfils C." (S. Goryczka, L. Xiong and B. C. M. Fung, m-privacy for
     collaborative data publishing, CollaborateCom 2011.) A coalition that holds a whole class has
     nobody to learn about, so of a class's n providers at most n − 1 matter. Judged exactly
-    (``shoal.core.theory.collusion``): a growing rule by taking all rows of m providers away,
+    (``shoal.core.theory.collusion``): a row-monotone rule by taking all rows of m providers away,
     another by any of their rows. m = 0 is the rule itself.
 
-    Where the rule is growing, merging classes that are m-private gives one that is (theorem 2.1 of
-    the paper). More rows alone may break it, though: a class of one provider has nobody to fear
-    until a single row of another joins. Where the rule is not growing merging may break it too: a
-    coalition that held a whole class, and so had nobody to learn about, may keep just some of its
-    rows once others have joined them.
+    Where the rule is row-monotone, merging classes that are m-private gives one that is (theorem
+    2.1 of the paper). More rows alone may break it, though: a class of one provider has nobody to
+    fear until a single row of another joins. Where the rule is not row-monotone merging may break
+    it too: a coalition that held a whole class, and so had nobody to learn about, may keep just
+    some of its rows once others have joined them.
 
     Does not protect: against more than m providers together, nor against what providers know
     besides their own rows; nor does it hide from the one who makes the release what they brought.
@@ -78,9 +78,9 @@ class MPrivacy(Rule):
 
     @property
     def monotone(self) -> bool:  # type: ignore[override]
-        """Monotone where the rule is growing (theorem 2.1), or where nobody colludes."""
-        growing = all(getattr(part, "growing", False) for part in split_rule(self.rule))
-        return growing or (self.m == 0 and self.rule.monotone)
+        """Monotone where the rule is row-monotone (theorem 2.1), or where nobody colludes."""
+        row_monotone = all(getattr(part, "row_monotone", False) for part in split_rule(self.rule))
+        return row_monotone or (self.m == 0 and self.rule.monotone)
 
     @property
     def identity(self) -> bool:  # type: ignore[override]
@@ -93,7 +93,7 @@ class MPrivacy(Rule):
         return bool(getattr(self.rule, "symmetric", True))
 
     @property
-    def least(self) -> int:
+    def min_rows(self) -> int:
         """As the rule: a class of a single provider has nobody to fear."""
         return min_class_rows(self.rule)
 
@@ -104,7 +104,7 @@ class MPrivacy(Rule):
 
     def holds(self, groups: Groups) -> Mask:
         """Which classes meet the rule against every coalition of m of their providers."""
-        return ~find_breaches(self.rule, groups, count_members(groups.brought, self.m)).broken
+        return ~find_breaches(self.rule, groups, count_members(groups.contributed, self.m)).broken
 
     def per_class(self, groups: Groups) -> NDArray[np.float64]:
         """The largest m that each class is shown to survive; infinite: all of its coalitions.
@@ -112,7 +112,7 @@ class MPrivacy(Rule):
         −1 where the rule does not hold by itself. Found by bisection: what a coalition breaks, a
         larger one can break.
         """
-        present = groups.brought.present
+        present = groups.contributed.provider_counts
         low, high = np.full(len(groups), -1), present.copy()
         while len(open_ := np.flatnonzero(high - low > 1)):
             middle = (low[open_] + high[open_]) // 2
@@ -126,8 +126,8 @@ class MPrivacy(Rule):
 
         From the rule's own m on, in steps that double: larger coalitions take longer to judge.
         """
-        providers = groups.brought
-        n = int(providers.present.max(initial=1))
+        providers = groups.contributed
+        n = int(providers.provider_counts.max(initial=1))
         low, high, m, step, held_before = -1, n, min(self.m, n - 1), 1, np.ones(len(groups), bool)
         while low < m < high:
             held = prove_withstanding(self.rule, groups, count_members(providers, m))
@@ -139,10 +139,10 @@ class MPrivacy(Rule):
         everybody = max(len(providers.contributors) - 1.0, 0.0)
         return everybody if held_before.all() else float(low), held_before
 
-    def worst(self, groups: Groups) -> int:
+    def worst_class(self, groups: Groups) -> int:
         """Of the classes that survive the least the smallest."""
         if not len(groups):
-            return super().worst(groups)
+            return super().worst_class(groups)
         return int(np.lexsort((groups.rows, self._limit(groups)[1]))[0])
 
     def reached(self, groups: Groups) -> float:
@@ -151,7 +151,7 @@ class MPrivacy(Rule):
 
     def advice(self, groups: Groups) -> str:
         """What the rule inside could ask for at this m, where that has a number to lower."""
-        most = count_members(groups.brought, self.m)
+        most = count_members(groups.contributed, self.m)
         lines = [
             f"{part.parameter}={least}"
             for part in split_rule(self.rule)
@@ -165,11 +165,13 @@ class MPrivacy(Rule):
         single = groups.take(np.array([class_]))
         for m in (self.m, self.m + 1):
             try:
-                coalition = find_breaches(self.rule, single, count_members(single.brought, m)).of(0)
+                coalition = find_breaches(
+                    self.rule, single, count_members(single.contributed, m)
+                ).of(0)
             except UndecidedError:  # beyond what was asked: then it is not told
                 break
             if coalition is not None:
-                h = single.brought.providers
+                h = single.contributed.providers
                 left = int(h.count[~np.isin(h.value, coalition)].sum())
                 return {"coalition": list(coalition), "left": left}
         return {}
@@ -179,9 +181,9 @@ class MPrivacy(Rule):
 
 
 def _passing(part: Rule, groups: Groups, most: NDArray[np.int64]) -> int | None:
-    """The largest whole number up to its own with which a growing rule withstands coalitions."""
+    """The largest parameter up to its own with which a row-monotone rule withstands coalitions."""
     asked = getattr(part, part.parameter, None)
-    if not part.growing or not isinstance(asked, int):
+    if not part.row_monotone or not isinstance(asked, int):
         return None
 
     def passes(value: int) -> bool:

@@ -73,7 +73,7 @@ class RecursiveDiversity(Rule):
         object.__setattr__(self, "l", parse_whole_number(self.l, "l", 1))
 
     @property
-    def least(self) -> int:
+    def min_rows(self) -> int:
         """The tail is not empty, so there are l values."""
         return self.l
 
@@ -98,7 +98,7 @@ class RecursiveDiversity(Rule):
 
         Each row that goes takes at most one from the tail, so a tail that stays long is safe.
         """
-        shares = groups.shared(self.on)
+        shares = groups.contributed_on(self.on)
         first, tail = self._first_and_tail(groups)
         left = np.maximum(tail - find_strongest(shares, most)[0], 0)
         safe = is_at_most([first], [left], Fraction(self.c), strict=True)

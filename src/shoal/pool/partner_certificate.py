@@ -101,8 +101,8 @@ def count_rows_left(providers: Histogram, s: int) -> Rows:
 
 def count_certain_rows(groups: Groups, s: int) -> Rows:
     """Per provider its rows whose value, in any sensitive column, s others can tell for sure."""
-    is_certain = np.any([_has_single_value(shares, s) for shares in groups.shares], axis=0)
-    return _rows(groups.shares[0].providers, is_certain)
+    is_certain = np.any([_has_single_value(shares, s) for shares in groups.contributions], axis=0)
+    return _rows(groups.contributions[0].providers, is_certain)
 
 
 def _has_single_value(shares: Contributions, s: int) -> NDArray[np.bool_]:
@@ -243,7 +243,7 @@ def collect_partner_facts(
 
 def _present(groups: Groups, agreement: Agreement) -> int:
     """How many providers have rows in the table; refuses where one of the agreement has none."""
-    there = {str(name) for name in groups.brought.provider.leaves}
+    there = {str(name) for name in groups.contributed.provider.leaves}
     if gone := [name for name in agreement.providers if name not in there]:
         raise NotMetError(
             f"All rows of {', '.join(gone)} would be held back, and the others agreed to publish "
@@ -303,7 +303,7 @@ def count_surviving_classes(groups: Groups, rule: Model, m: int, providers: int)
     each = MPrivacy(m, rule).per_class(groups)
     return {
         "survive": [int((each >= size).sum()) for size in range(providers)],
-        "of_one_provider": int((groups.brought.present == 1).sum()),
+        "of_one_provider": int((groups.contributed.provider_counts == 1).sum()),
     }
 
 
@@ -311,7 +311,7 @@ def describe_coalitions(
     groups: Groups, counts: Mapping[str, Any], m: int, k: int, providers: int
 ) -> dict[str, Any]:
     """How many members every class survives, and whether the worst of them leave k rows."""
-    brought, classes = groups.shares[0].providers, len(groups.brought.present)
+    brought, classes = groups.contributions[0].providers, len(groups.contributed.provider_counts)
     fewest = {s: compare_with_k(int(count_rows_left(brought, s).min()), k) for s in (m, m + 1)}
     beyond = {"beyond": {"members": m + 1, "rows": fewest[m + 1]}} if m + 1 < providers else {}
     return {
@@ -335,7 +335,7 @@ def build_provider_pages(
     survives ``withstood`` members, as the certificate says.
     """
     m, k = int(both["m"]), int(both["k"])
-    brought = groups.shares[0].providers
+    brought = groups.contributions[0].providers
     sizes = range(1, min(m + 1, brought.axis.size - 1) + 1)
     few = {s: count_rows_in_small_classes(brought, s, k) for s in sizes}
     sure = {s: count_certain_rows(groups, s) for s in sizes} if groups.sensitive else {}

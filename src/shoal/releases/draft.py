@@ -137,7 +137,7 @@ def settle_cut(tally: Tally, cut: Cut, rule: Model, allowed: int) -> Cut:
     while True:
         groups = Groups.of(tally, cut, list_joint_columns(rule))
         bad = find_spoiling_classes(rule, groups)
-        needed = cut.held_back + int(groups.rows[bad].sum())
+        needed = cut.suppressed + int(groups.rows[bad].sum())
         known = rule.local or not bad.any()
         if (known and needed > allowed) or needed == tally.rows:
             raise _too_many(tally, rule, groups, needed, allowed)
@@ -151,7 +151,10 @@ def _check_providers_left(rule: Model, groups: Groups) -> None:
     """A promise against m providers is empty where holding rows back left no more of them."""
     if "provider" not in rule.needs:
         return
-    there, m = len(groups.brought.contributors), max(getattr(p, "m", 0) for p in split_rule(rule))
+    there, m = (
+        len(groups.contributed.contributors),
+        max(getattr(p, "m", 0) for p in split_rule(rule)),
+    )
     if there <= m:
         raise NotMetError(
             f"Once rows are held back the providers left in the table are {there:,}, of whom {m:,} "
@@ -188,13 +191,13 @@ def add_starred_class(tally: Tally, cut: Cut) -> tuple[Cut, int]:
 
 def finish_cut(tally: Tally, cut: Cut, request: Request) -> Cut:
     """The cut as it is published: rows held back are absent, or a class that meets the rule."""
-    if request.held_back_as != STARRED or not cut.held_back:
+    if request.held_back_as != STARRED or not cut.suppressed:
         return cut
     whole, _ = add_starred_class(tally, cut)
     failed = _failed(request.rule, Groups.of(tally, whole, list_joint_columns(request.rule)))
     if failed:
         raise NotMetError(
-            f"With the {cut.held_back:,} rows held back printed as *, the rule is not met: "
+            f"With the {cut.suppressed:,} rows held back printed as *, the rule is not met: "
             f"{failed}.",
             "leave them out (--held-back-as absent), or weaken the rule.",
         )
@@ -209,11 +212,11 @@ def _failed(rule: Model, groups: Groups) -> str:
 
 def explain_suppression(tally: Tally, cut: Cut, rule: Model) -> str:
     """Why rows are held back: what each requirement says of them as a class of their own."""
-    if not cut.held_back:
+    if not cut.suppressed:
         return "No row is held back."
     whole, number = add_starred_class(tally, cut)
     groups = Groups.of(tally, whole, list_joint_columns(rule)).take(np.array([number]))
-    lines = [f"{cut.held_back:,} rows are held back. As a class by themselves:"]
+    lines = [f"{cut.suppressed:,} rows are held back. As a class by themselves:"]
     judged = judge_models(rule, groups)
     for part in judged:
         outcome, word = ("meets", "reaches") if part.holds else ("fails", "would pass at")
@@ -261,8 +264,8 @@ class TableDraft:
         self._cut = finish_cut(tally, cut, request)
         self._groups = Groups.of(tally, self._cut, list_joint_columns(rule))
         self._facts = {
-            "held_back": self._cut.held_back,
-            STARRED: cut.held_back - self._cut.held_back,
+            "held_back": self._cut.suppressed,
+            STARRED: cut.suppressed - self._cut.suppressed,
             "loss": loss(tally, self._cut),
             "explanation": explain_suppression(tally, cut, rule),
             **self._cut.facts,

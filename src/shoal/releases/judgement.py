@@ -133,7 +133,7 @@ def _evaluated(model: Model, groups: Groups, labels: Labels | None) -> Judgement
     holds = model.holds(groups)
     worst = _worst(model, groups, holds)
     witness: dict[str, Any] = {"rows": int(groups.row_counts[worst])}
-    if groups.written is not None:
+    if groups.written_rows is not None:
         witness["people"] = int(groups.rows[worst])
     if labels is not None:
         witness["class"] = labels(worst)
@@ -154,7 +154,7 @@ def _shown(witness: dict[str, Any], groups: Groups, names: bool) -> dict[str, An
     """A model's own witness, with the size of a coalition; its names only where asked for."""
     if "coalition" not in witness:
         return witness
-    shown, leaves = dict(witness), groups.brought.provider.leaves
+    shown, leaves = dict(witness), groups.contributed.provider.leaves
     coalition = shown.pop("coalition")
     shown["members"] = len(coalition)
     if names:
@@ -164,5 +164,5 @@ def _shown(witness: dict[str, Any], groups: Groups, names: bool) -> dict[str, An
 
 def _worst(model: Model, groups: Groups, holds: NDArray[np.bool_]) -> int:
     """The witness: the model's own choice, or the first class that fails."""
-    own = getattr(model, "worst", None)
+    own = getattr(model, "worst_class", None)
     return int(own(groups)) if own else int(np.argmin(holds))

@@ -89,7 +89,7 @@ def find_values_in_labels(
     """
     column = replace(column, kind=column.kind or infer_label_kind(labels))
     texts = [label for label in labels if label is not None]
-    spelling = {} if own else respell_labels(texts, column.kind, column.listed or (), texts)
+    spelling = {} if own else respell_labels(texts, column.kind, column.listed_values or (), texts)
     meant = read_meanings(texts, column, own, spelling)
     null = [None] if None in labels else []
     return [*null, *list_named_values(meant, column), *pick_values_inside(meant, column, ())]
@@ -200,7 +200,7 @@ def _own(label: str, column: Column) -> LabelMeaning | None:
 
 def _foreign(label: str, column: Column, spelling: Spelling) -> LabelMeaning | None:
     """What a label means in the table of others; none where it is not certain."""
-    if label in (column.listed or ()):
+    if label in (column.listed_values or ()):
         return ValueSet((label,))
     spelt = None if is_empty_label(label) else spelling.get(label, label)
     meaning = None if spelt is None else parse_label(spelt, column.kind)
@@ -210,8 +210,8 @@ def _foreign(label: str, column: Column, spelling: Spelling) -> LabelMeaning | N
 
 def is_allowed_value(value: Any, column: Column) -> bool:
     """Whether the schema lets the column have this value."""
-    if column.listed is not None:
-        return value in column.listed
+    if column.listed_values is not None:
+        return value in column.listed_values
     if column.bounds is None or column.kind not in ("number", "date"):
         return True
     return column.bounds[0] <= to_position(value, column.kind) <= column.bounds[1]
@@ -314,16 +314,20 @@ def _words(
     if len(meaning.texts) == 1:
         but = _BUT.fullmatch(label.strip())
         return None if but and but[1] in alone else label
-    if meaning.sure:
+    if meaning.is_certain:
         return label
     members = [word in alone for word in meaning.texts]
     if all(members):
         return write_set(meaning.texts)
-    return write_set([label.strip()]) if meaning.loose and not any(members) else None
+    return write_set([label.strip()]) if meaning.is_loose and not any(members) else None
 
 
 def _certain(labels: Iterable[str], kind: str) -> set[str]:
     """The values that labels name for certain."""
     meanings = [parse_label(label, kind) for label in labels if not is_empty_label(label)]
-    sure = (meaning.texts for meaning in meanings if isinstance(meaning, ValueSet) and meaning.sure)
+    sure = (
+        meaning.texts
+        for meaning in meanings
+        if isinstance(meaning, ValueSet) and meaning.is_certain
+    )
     return {word for texts in sure for word in texts if word is not None}

@@ -202,9 +202,9 @@ def _grow(column: Column, own: Distinct, more: Iterable[Any]) -> Axis:
         null = null or value is None
         if value is not None:
             counts.setdefault(value, 0)
-    if column.listed is not None:
+    if column.listed_values is not None:
         _inside(column, counts)
-        for value in column.listed:
+        for value in column.listed_values:
             counts.setdefault(value, 0)
     values = list(counts)
     hierarchy = column.hierarchy or DEFAULT_HIERARCHIES[column.kind]
@@ -220,7 +220,7 @@ def _grow(column: Column, own: Distinct, more: Iterable[Any]) -> Axis:
 
 
 def _inside(column: Column, counts: Mapping[Any, int]) -> None:
-    known = set(column.listed or ())
+    known = set(column.listed_values or ())
     outside = [count for value, count in counts.items() if value not in known]
     if outside:
         raise SchemaError(

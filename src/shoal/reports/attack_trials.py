@@ -68,8 +68,8 @@ def _groups(name: str, count: int) -> list[tuple[int, ...]]:
 
     It comes last where an attack counts the rows of the last: the report is about the first.
     """
-    most = needs_of(name).most
-    if needs_of(name).last and count > 1:
+    most = needs_of(name).max_releases
+    if needs_of(name).targets_last_release and count > 1:
         return [(*range(1, count), 0)]
     if most is None or count <= most:
         return [tuple(range(count))]

@@ -187,7 +187,7 @@ def explain_unmet_needs(attack: str, had: Collection[str] = ()) -> str:
         "a sensitive column": wanted.sensitive and "sensitive" not in had,
         "to know how the release was made": wanted.method and "method" not in had,
         "to know who provided the rows": wanted.provider,
-        "to be told what the adversary knows": bool(wanted.supposed),
+        "to be told what the adversary knows": bool(wanted.supposition_option),
     }
     lacking = [part for part, so in parts.items() if so]
     return f"It needs {join_all_names(lacking)}." if lacking else failed
@@ -211,7 +211,7 @@ def is_by_insiders(attack: str) -> bool:
 def explain_unfit_for_answers(attack: str) -> str:
     """Why an attack has nothing to say of answers; empty: it has."""
     wanted = needs_of(_name(attack)) if _name(attack) in attacks() else None
-    if wanted is None or wanted.answers or not wanted.sensitive:
+    if wanted is None or wanted.reads_answers or not wanted.sensitive:
         return ""
     return "It takes published values for people's own, and here they are answers."
 

@@ -131,7 +131,7 @@ class Evidence:
     @property
     def surest(self) -> Finding | None:
         """The attack that leaves the least doubt about somebody, by the column where it does."""
-        each = (one for found in self.findings for one in found.each)
+        each = (one for found in self.findings for one in found.per_column)
         return max(each, key=lambda one: one.sure, default=None)
 
     @property

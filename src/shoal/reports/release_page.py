@@ -241,7 +241,9 @@ def _column_row(name: str, evidence: Evidence) -> tuple[str, ...]:
         why = "not tried" if name in evidence.unlearnt else "none could be run"
         return name, judged, why, "–", "–"
     attack = worst.attack if worst.exposed else "none succeeds"
-    sure = max(one.sure for found in evidence.findings for one in found.each if one.on == name)
+    sure = max(
+        one.sure for found in evidence.findings for one in found.per_column if one.on == name
+    )
     return (
         name,
         judged,

@@ -76,7 +76,7 @@ def several(names: Iterable[str], stand_in: bool = False) -> dict[str, Sample]:
 @cache
 def _made_up(name: str, rows: int | None) -> Sample:
     source = SOURCES[name]
-    told = f"made-up people in the shape of {source.of.told}"
+    told = f"made-up people in the shape of {source.of.title}"
     table = people(name, source.of.rows if rows is None else rows)
     return _sample(source, told, table.select([*source.quasi, *source.sensitive]), stand_in=True)
 
@@ -86,7 +86,7 @@ def _read(name: str, paths: tuple[Path, ...]) -> Sample:
     source = SOURCES[name]
     columns = [*source.quasi, *source.sensitive]
     table = pa.concat_tables([_file(path, columns, source.part) for path in paths])
-    return _sample(source, source.of.told, table.combine_chunks())
+    return _sample(source, source.of.title, table.combine_chunks())
 
 
 def _sample(source: Source, told: str, table: pa.Table, stand_in: bool = False) -> Sample:

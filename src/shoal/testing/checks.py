@@ -63,9 +63,9 @@ def _reordered(
     moved = rng.permutation(len(release.cells))
     number = np.argsort(moved).astype(np.int32)  # the new number of each class
     order = rng.permutation(len(release.class_)) if rows else np.arange(len(release.class_))
-    holds = release.holds
-    if holds is not None and people is not None:
-        holds = np.where(holds < 0, holds, number[holds])[people]
+    true_class = release.true_class
+    if true_class is not None and people is not None:
+        true_class = np.where(true_class < 0, true_class, number[true_class])[people]
     return replace(
         release,
         cells=release.cells.take(moved),
@@ -73,7 +73,7 @@ def _reordered(
         values=None if release.values is None else release.values[order],
         shared=None if release.shared is None else release.shared[:, order],
         providers=None if release.providers is None else release.providers[order],
-        holds=holds,
+        true_class=true_class,
         labels=None,
     )
 
@@ -305,9 +305,9 @@ def _check_needs(model: Model, whole: Groups) -> None:
     if "sensitive" not in needs:
         bare = replace(bare, sensitive=())
     if "provider" not in needs:
-        bare = replace(bare, shares=())
+        bare = replace(bare, contributions=())
     if "population" not in needs:
-        bare = replace(bare, population=None, most_present=None, uncovered=0)
+        bare = replace(bare, population=None, max_presence=None, uncovered=0)
     if "total" not in needs:
         other = tuple(replace(h, total=h.total[::-1].copy()) for h in bare.sensitive)
         bare = replace(bare, sensitive=other)
@@ -332,11 +332,12 @@ def _check_merging(model: Model, tally: Tally, cut: Cut, rng: np.random.Generato
 
 
 def _check_growing(model: Model, tally: Tally, cut: Cut, rng: np.random.Generator) -> None:
-    """Classes of which a part meets a growing rule meet it; against coalitions, merged classes do.
+    """Classes of which a part meets a row-monotone rule meet it; against coalitions, merged classes
+    do.
 
     The latter is theorem 2.1 of the m-privacy paper (Goryczka, Xiong and Fung 2011).
     """
-    if not getattr(model, "growing", False):
+    if not getattr(model, "row_monotone", False):
         return
     for kept in (rng.integers(0, cut.count + 1) for _ in range(10)):
         some, classes = kept > 0, np.unique(cut.class_[kept > 0])
@@ -432,10 +433,13 @@ def _check_reached(model: Model, whole: Groups) -> None:
     if not isinstance(model, Rule) or not model.parameter:
         return
     each = model.per_class(whole)
-    check_true(0 <= model.worst(whole) < len(whole), f"{model}: the worst class does not exist")
-    if type(model).worst is Rule.worst:
+    check_true(
+        0 <= model.worst_class(whole) < len(whole), f"{model}: the worst class does not exist"
+    )
+    if type(model).worst_class is Rule.worst_class:
         check_true(
-            each[model.worst(whole)] == reached, f"{model}: the worst class is not the witness"
+            each[model.worst_class(whole)] == reached,
+            f"{model}: the worst class is not the witness",
         )
     sign = 1 if model.strongest == "largest" else -1
     possible = _with(model, 0.0 if sign > 0 else 1e9, 1.0)

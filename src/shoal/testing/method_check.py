@@ -49,7 +49,7 @@ def check_method(
             cut = _made(method, tally, KAnonymity(tally.rows + 1), parameters)
         except NotMetError:
             continue
-        check_true(cut.held_back == tally.rows, "a rule that cannot be met is not refused")
+        check_true(cut.suppressed == tally.rows, "a rule that cannot be met is not refused")
 
 
 def _made(method: Callable[..., Cut], tally: Tally, model: Model, parameters: Any) -> Cut:

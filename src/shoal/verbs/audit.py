@@ -352,7 +352,7 @@ def _reached(
                     continue
                 with_it = tuple(variant.items())
                 try:
-                    if buckets and groups.written is not None:
+                    if buckets and groups.written_rows is not None:
                         raise NotEvaluatedError(PERMUTED_VALUES)
                     value = float(probe.reached(groups))
                     measured.append(MeasuredModel(name, value, on, with_it))

@@ -208,8 +208,8 @@ def judge_coalitions(
 ) -> MPrivate:
     """How what was counted stands against coalitions."""
     groups = Groups.of(count.tally, count.cut, list_joint_columns(asked.rule))
-    n = groups.brought.provider.size
-    check_providers(groups.brought.provider, asked.m)
+    n = groups.contributed.provider.size
+    check_providers(groups.contributed.provider, asked.m)
     collusion, checks = _verifier(verifier)(asked, groups)
     each = asked.per_class(groups)  # by bisection, which may pass over what was decided here
     each = np.where(collusion.broken, each, np.maximum(each, asked.m))
@@ -227,7 +227,7 @@ def judge_coalitions(
         worst,
         None if largest < 0 else largest,
         tuple(int((each >= m).sum()) for m in range(n)),
-        int((groups.brought.present == 1).sum()),
+        int((groups.contributed.provider_counts == 1).sum()),
         _beyond(count, groups, replace(asked, m=largest + 1), show),
         tuple(np.minimum(each, n - 1)[count.order].astype(int).tolist()),
         verifier,
@@ -260,7 +260,7 @@ def _verifier(name: str) -> Ask:
     def ask(asked: MPrivacy, groups: Groups) -> tuple[Collusion, int]:
         one_by_one = (groups.take(np.array([class_])) for class_ in range(len(groups)))
         outcomes = [known[name](asked.rule, class_groups, asked.m) for class_groups in one_by_one]
-        return Collusion.found([outcome.coalition for outcome in outcomes]), sum(
+        return Collusion.from_coalitions([outcome.coalition for outcome in outcomes]), sum(
             outcome.checks for outcome in outcomes
         )
 
@@ -268,7 +268,7 @@ def _verifier(name: str) -> Ask:
 
 
 def _exactly(asked: MPrivacy, groups: Groups) -> tuple[Collusion, int]:
-    most = count_members(groups.brought, asked.m)
+    most = count_members(groups.contributed, asked.m)
     return find_breaches(asked.rule, groups, most), len(groups)
 
 
@@ -375,7 +375,7 @@ def _worst(
     broken = np.flatnonzero(collusion.broken)
     if not len(broken):
         return None
-    rows = groups.brought.providers
+    rows = groups.contributed.providers
     own = (rows.value[:, np.newaxis] == collusion.members[rows.class_]).any(axis=1)
     left = rows.sum(np.where(own, 0, rows.count))
     class_ = int(broken[left[broken].argmin()])
@@ -385,7 +385,7 @@ def _worst(
         len(coalition),
         int(groups.rows[class_]),
         int(left[class_]),
-        _distinct(groups.shares[: len(count.tally.sensitive)], class_, coalition),
+        _distinct(groups.contributions[: len(count.tally.sensitive)], class_, coalition),
         tuple(sorted(format_value(rows.axis.leaves[code]) for code in coalition)),
         tuple(count.left(class_, coalition)[:RECORDS].tolist()),
         count.labels(class_) if show else None,

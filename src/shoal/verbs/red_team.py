@@ -75,7 +75,7 @@ def select_worst_by_column(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     for column_finding in (
         column_finding
         for finding in findings
-        for column_finding in finding.each
+        for column_finding in finding.per_column
         if column_finding.on
     ):
         if column_finding.on not in worst or _severity(column_finding) > _severity(
@@ -115,7 +115,7 @@ def measure_harm(finding: Finding) -> float:
     """What an attack adds to guessing, and to what it "finds" among people who are not there; on
     the column where that is most.
     """
-    return max(_harm(column_finding) for column_finding in finding.each)
+    return max(_harm(column_finding) for column_finding in finding.per_column)
 
 
 def _harm(finding: Finding) -> float:
@@ -180,8 +180,8 @@ def _groups(name: str, count: int) -> list[tuple[int, ...]]:
     One that counts the rows of the last release takes each with all that were given before it, so
     that every combination of releases is looked at, and nobody's rows are left out.
     """
-    most = needs_of(name).most
-    if needs_of(name).last and count > 1:
+    most = needs_of(name).max_releases
+    if needs_of(name).targets_last_release and count > 1:
         return [tuple(range(number)) for number in range(2, count + 1)]
     if most is None or count <= most:
         return [tuple(range(count))]
@@ -240,7 +240,7 @@ def _wanted(name: str, options: Mapping[str, Any]) -> bool:
 
 def _supposing(name: str, options: Mapping[str, Any]) -> UsageError | None:
     """Nobody is shown to know what it supposes: whoever wants it in the ranking says so."""
-    option = needs_of(name).supposed
+    option = needs_of(name).supposition_option
     if not option or _wanted(name, options):
         return None
     return UsageError(f"{name} supposes what nobody is shown to know.", f"say how much: {option}.")

@@ -86,7 +86,7 @@ def test_the_papers_table_is_judged_as_corrected(asked):
         ]
     )
     found = find_breaches(
-        KAnonymity(k) & DistinctDiversity(l), groups, count_members(groups.brought, m)
+        KAnonymity(k) & DistinctDiversity(l), groups, count_members(groups.contributed, m)
     )
     assert bool(found.broken.any()) != TABLE["expected"]["is_m_private"][asked]
 
@@ -105,7 +105,7 @@ def test_growing_rules_against_brute_force(name, m):
     model, rule = RULES[name]
     classes = random_classes(300)
     groups = provided(classes)
-    found = find_breaches(model, groups, count_members(groups.brought, m))
+    found = find_breaches(model, groups, count_members(groups.contributed, m))
     assert 0 < found.broken.sum() < len(classes)
     for class_, rows in enumerate(classes):
         coalition = found.of(class_)
@@ -128,7 +128,7 @@ def test_a_cap_is_judged_by_any_of_the_coalitions_rows(m):
     rule = coalitions.both(coalitions.k_anonymous(2), coalitions.capped(0.6))
     classes = random_classes(80, seed=2)
     groups = provided(classes)
-    found = find_breaches(AlphaK(0.6, 2), groups, count_members(groups.brought, m))
+    found = find_breaches(AlphaK(0.6, 2), groups, count_members(groups.contributed, m))
     brute = [bool(coalitions.breaking_by_some(rows, m, rule)) for rows in classes]
     assert found.broken.tolist() == brute
     if m:  # what only full removal sees is not enough
@@ -147,11 +147,11 @@ def test_more_members_never_help_the_others(name):
 
 def test_whoever_holds_a_class_alone_hurts_nobody():
     groups = provided([[(0, 0), (0, 0), (0, 1)], [(0, 0), (1, 0), (1, 1)]])
-    found = find_breaches(KAnonymity(2), groups, count_members(groups.brought, 5))
+    found = find_breaches(KAnonymity(2), groups, count_members(groups.contributed, 5))
     assert found.broken.tolist() == [False, True]
     assert found.of(0) is None
     assert found.of(1) == (1,)
-    assert np.array_equal(count_members(groups.brought, 5), [0, 1])
+    assert np.array_equal(count_members(groups.contributed, 5), [0, 1])
 
 
 # The fewest values that a coalition can leave
@@ -298,12 +298,12 @@ def test_where_one_search_is_long_the_other_decides(most, l, broken):
 def test_what_fails_by_itself_needs_no_coalition(model, m):
     """Two rows of two values, of two providers; three of three, of one provider."""
     groups = provided([[(0, 0), (1, 1)], [(0, 0), (0, 1), (0, 2)], [(2, 0), (1, 1)]])
-    found = find_breaches(model, groups, count_members(groups.brought, m))
+    found = find_breaches(model, groups, count_members(groups.contributed, m))
     assert [found.of(class_) for class_ in range(3)] == [(), None, ()]
     assert MPrivacy(m, model).witness(groups, 2)["coalition"] == []
     assert MPrivacy(m, model).per_class(groups).tolist() == [-1, np.inf, -1]
     one = groups.take(np.array([0]))
-    growing = getattr(model, "growing", False)
+    growing = getattr(model, "row_monotone", False)
     for name in verifiers() if growing else ["exact"]:
         assert verifiers()[name](model, one, m).coalition == ()
 

@@ -75,7 +75,7 @@ def holding(whole, remainders, model):
     count = np.asarray(remainders)[class_, value]
     h = whole.sensitive[0]
     h = Histogram.of(h.axis, class_, value, count, len(remainders), h.total)
-    return model.holds(replace(whole, rows=h.rows, sensitive=(h,), shares=(), cells=None))
+    return model.holds(replace(whole, rows=h.rows, sensitive=(h,), contributions=(), cells=None))
 
 
 def remainders(counts, coalition):
@@ -126,7 +126,7 @@ def test_all_coalitions_and_all_of_their_rows_agree(tried, model):
         for ((c, _), coalitions), held in zip(left.items(), holds, strict=True):
             if not held:
                 breaking.setdefault(c, set()).update(coalitions)
-        found = model.broken_by(whole, count_members(whole.brought, m))
+        found = model.broken_by(whole, count_members(whole.contributed, m))
         assert sorted(breaking) == np.flatnonzero(found.broken).tolist()
         for c, coalitions in breaking.items():
             assert any(set(found.of(c)) <= set(one) for one in coalitions)
@@ -136,7 +136,7 @@ def test_all_coalitions_and_all_of_their_rows_agree(tried, model):
 @pytest.mark.parametrize("model", MODELS, ids=str)
 def test_the_coalition_that_is_named_breaks_the_class(tried, model):
     classes, whole, _ = tried
-    found = model.broken_by(whole, count_members(whole.brought, 2))
+    found = model.broken_by(whole, count_members(whole.contributed, 2))
     for c in np.flatnonzero(found.broken).tolist():
         assert not holding(whole, remainders(classes[c], found.of(c)), model).all()
         if not holding(whole, [classes[c].sum(axis=0)], model).all():
@@ -170,8 +170,10 @@ def check_at_the_worst(classes, whole, attempts, model):
     row, value = np.nonzero(left)
     h = whole.sensitive[0]
     h = Histogram.of(h.axis, row, value, left[row, value], len(left), h.total)
-    each = model.per_class(replace(whole, rows=h.rows, sensitive=(h,), shares=(), cells=None))
-    most, billionth = count_members(whole.brought, 1), Fraction(1, 10**9)
+    each = model.per_class(
+        replace(whole, rows=h.rows, sensitive=(h,), contributions=(), cells=None)
+    )
+    most, billionth = count_members(whole.contributed, 1), Fraction(1, 10**9)
     for c in range(len(classes)):
         if not np.isfinite(reached := each[of == c].max()):
             continue
@@ -188,7 +190,7 @@ def test_there_is_something_to_decide():
     whole = groups(drawn(0, 60, 4))
     for model in MODELS:
         broken = [
-            model.broken_by(whole, count_members(whole.brought, m)).broken.sum() for m in (0, 1)
+            model.broken_by(whole, count_members(whole.contributed, m)).broken.sum() for m in (0, 1)
         ]
         assert broken[0] < broken[1] < len(whole)
 
@@ -197,7 +199,7 @@ def test_there_is_something_to_decide():
 def test_a_table_beyond_what_floats_hold_is_judged_alike(model):
     classes = drawn(2, 40, 4)
     few, many = groups(classes), groups([counts * 3 * 10**8 for counts in classes])
-    most = count_members(few.brought, 1)
+    most = count_members(few.contributed, 1)
     assert (model.broken_by(few, most).broken == model.broken_by(many, most).broken).all()
 
 
@@ -207,7 +209,7 @@ def test_a_frequency_cap_as_a_formula():
     classes = [rng.integers(0, 20, (rng.integers(3, 12), 7)) for _ in range(80)]
     whole, alpha = groups(classes), Fraction(1, 3)
     for m in (1, 2, 4):
-        found = AlphaK(alpha, 1).broken_by(whole, count_members(whole.brought, m))
+        found = AlphaK(alpha, 1).broken_by(whole, count_members(whole.contributed, m))
         for counts, broken in zip(classes, found.broken.tolist(), strict=True):
             assert broken == (_highest_share(counts, min(m, len(counts) - 1)) > alpha)
 
@@ -248,7 +250,7 @@ def test_a_logarithm_is_told_from_what_is_close_to_it(rows, broken):
     whole = replace(
         whole,
         sensitive=(replace(whole.sensitive[0], total=half),),
-        shares=(replace(whole.shares[0], total=half),),
+        contributions=(replace(whole.contributions[0], total=half),),
     )
     assert DeltaDisclosure(1).holds(whole).all()
     assert holding(whole, [[2 * rows, 2 * (10**15 - rows)]], DeltaDisclosure(1)).all() != broken
@@ -277,7 +279,7 @@ def test_nothing_is_approximated(monkeypatch):
 def test_more_patterns_than_can_be_kept_still_find_a_coalition(monkeypatch):
     classes = drawn(5, 30, 6)
     whole = groups(classes)
-    model, most = TCloseness("1/3"), count_members(whole.brought, 2)
+    model, most = TCloseness("1/3"), count_members(whole.contributed, 2)
     all_ = model.broken_by(whole, most).broken
     monkeypatch.setattr(signs, "FEW", 4)
     monkeypatch.setattr(signs, "PATTERNS", 8)

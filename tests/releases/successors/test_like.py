@@ -199,7 +199,7 @@ def test_everybody_is_in_cells_that_contain_them_and_no_more_fail_than_in_the_na
             now[int(class_)] += int(count)
             age = tally.keys[0, entry]
             assert class_ < 0 or cut.cells.low[class_, 0] <= age <= cut.cells.high[class_, 0]
-        assert now.pop(-1, 0) == narrow.pop(None, 0) == cut.held_back
+        assert now.pop(-1, 0) == narrow.pop(None, 0) == cut.suppressed
         failing = [sum(n for n in one.values() if n < 4) for one in (now, narrow)]
         assert failing[0] <= failing[1]
         better += failing[0] < failing[1]

@@ -80,7 +80,7 @@ class Channel:
             (histogram.count.astype(float), (histogram.class_, histogram.value)), shape
         )
         chance = np.eye(axis.size) if release.response is None else release.response
-        return cls(counts, chance, release.spent)
+        return cls(counts, chance, release.spent_epsilon)
 
     @property
     def epsilon(self) -> float:

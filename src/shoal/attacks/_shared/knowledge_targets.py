@@ -86,7 +86,7 @@ def find_value_codes(view: View, atoms: Iterable[LocatedAtom]) -> dict[str, int]
     """The code of each value that is spoken of, as it is written."""
     axis = view.sensitive
     assert axis is not None
-    of_word = {view.value(code): code for code in reversed(range(axis.size))}
+    of_word = {view.format_sensitive(code): code for code in reversed(range(axis.size))}
     codes: dict[str, int] = {}
     unknown: dict[str, LocatedAtom] = {}
     for located in atoms:
@@ -178,7 +178,7 @@ def _find_named_people(
             f"add {lacks}, or write #7 for the person of row 7 of the release.",
         )
     at = _find_unique_names(people.names, names, show)
-    start, classes = people.take(np.array(at)).fitting(release.cells)
+    start, classes = people.take(np.array(at)).find_classes(release.cells)
     fit = [tuple(map(int, some)) for some in np.split(classes, start[1:-1])]
     if absent := [located for located, some in zip(names.values(), fit, strict=True) if not some]:
         raise InputError(

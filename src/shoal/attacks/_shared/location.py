@@ -50,7 +50,7 @@ def locate(
         return _locate_true_class(release, people)
     if location == "centroid" or release.centroids:
         return _locate_nearest(release, axes, people)
-    return people.fitting(release.cells)
+    return people.find_classes(release.cells)
 
 
 def resolve_location(releases: Sequence[ReleaseView], location: str) -> tuple[str, tuple[str, ...]]:
@@ -80,7 +80,7 @@ def group_by_key(
     Where classes are known, people with the same key may be in different ones.
     """
     if location == "assumed":
-        return people, np.arange(people.listed)
+        return people, np.arange(people.table_rows)
     if people.cells is not None:
         first, number = people.cells.unique()
         return people.take(first), number
@@ -126,16 +126,16 @@ def looks_like_means(
 
 def _locate_true_class(release: ReleaseView, people: Targets) -> Located:
     """The class that holds each person; cells that nobody is in twice give it away as well."""
-    if release.holds is not None:
-        held = release.holds >= 0
-        return _starts(held), release.holds[held].astype(np.int64)
+    if release.true_class is not None:
+        held = release.true_class >= 0
+        return _starts(held), release.true_class[held].astype(np.int64)
     if release.centroids:
         raise UsageError(
             f"{release.name}: which class truly holds a person is not known; it publishes "
             "centroids.",
             "keep the private companion beside the release, or use --location centroid.",
         )
-    start, classes = people.fitting(release.cells)
+    start, classes = people.find_classes(release.cells)
     several = int((np.diff(start) > 1).sum())
     if several:
         raise UsageError(

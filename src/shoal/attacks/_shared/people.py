@@ -195,7 +195,7 @@ class BestRows:
     ) -> BestRows:
         """The best of everybody's rows."""
         if people.person is None:
-            return cls(np.arange(people.listed), candidates, certain, agreed)
+            return cls(np.arange(people.table_rows), candidates, certain, agreed)
         fewest = np.where(candidates == 0, np.iinfo(np.int64).max, candidates)
         order = np.lexsort((fewest, ~certain, agreed < 0, people.person))
         _, first = np.unique(people.person[order], return_index=True)
@@ -223,7 +223,7 @@ class RemainingValues:
     @classmethod
     def of(cls, view: View, evidence: ValueEvidence, people: Targets) -> RemainingValues:
         """What is left of everybody, by all of their rows."""
-        person = np.arange(people.listed) if people.person is None else people.person
+        person = np.arange(people.table_rows) if people.person is None else people.person
         order = np.argsort(person, kind="stable")
         _, start = np.unique(person[order], return_index=True)
         every, known = range(len(view.releases)), evidence.without_blanks
@@ -315,6 +315,6 @@ def _has_several_rows(view: View, people: Targets, person: Ints) -> Flags:
     """Whether somebody has several rows, in their table or in any release, as far as is known."""
     several = np.bincount(person) > 1
     for release in view.releases:
-        if release.held is not None:
-            several[person[release.held > 1]] = True
+        if release.rows_held is not None:
+            several[person[release.rows_held > 1]] = True
     return several

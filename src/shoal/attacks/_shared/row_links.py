@@ -398,7 +398,7 @@ def _show_labels(view: View, links: RowLinks, bundle: PairBundles) -> dict[str, 
     values = all_.release.values
     if labels and view.sensitive is not None and values is not None:
         row = all_.rows(int(bundle.twins[0]))[0] - 1
-        labels[view.sensitive.name] = view.value(int(values[row]))
+        labels[view.sensitive.name] = view.format_sensitive(int(values[row]))
     return labels
 
 

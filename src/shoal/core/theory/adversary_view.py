@@ -88,7 +88,7 @@ class Needs:
     """What an attack needs before it can run; each attack's file states it as ``NEEDS``."""
 
     releases: int = 1
-    most: int | None = None
+    max_releases: int | None = None
     """At most so many releases; None: any number."""
     people: bool = False
     """A table of people to look for: targets, or a register."""
@@ -101,18 +101,18 @@ class Needs:
     """What the releases must be of each other: "same table", "over time", or anything."""
     method: bool = False
     """How the release was made."""
-    named: str = ""
+    name_option: str = ""
     """The option that speaks of people by name: where it is given, so are the targets' names."""
-    supposed: str = ""
+    supposition_option: str = ""
     """The option that says how much, where it supposes what nobody is shown to know: red-team
     leaves it out unless one of its own options is given."""
     provider: bool = False
     """Who provided each row: of a release its publisher alone knows it."""
-    by_people: bool = False
+    counts_people: bool = False
     """Whether it counts people where they have several rows; else it is not evaluated there."""
-    answers: bool = False
+    reads_answers: bool = False
     """Whether it can tell answers from values, where values may have been exchanged for others."""
-    last: bool = False
+    targets_last_release: bool = False
     """Whether its people are the rows of the last release, which those before are taken with."""
 
 
@@ -128,7 +128,7 @@ class ReleaseView:
     """Each row's code on the view's sensitive axis."""
     shared: NDArray[np.int32] | None = None
     """(columns, rows): codes of the columns that all releases publish as they are."""
-    holds: NDArray[np.int32] | None = None
+    true_class: NDArray[np.int32] | None = None
     """The class that truly holds each of the view's people (-1: none does), where it is known."""
     judged: NDArray[np.int32] | None = None
     """(columns, rows): codes of the columns that the method looked at, on the view's axes."""
@@ -141,11 +141,11 @@ class ReleaseView:
     response: NDArray[np.float64] | None = None
     """P(answer | true) on the view's sensitive axis, where values may have been exchanged: a row
     for each true value, all 0 for one that the release says nobody has. None: values are true."""
-    spent: float | None = None
+    spent_epsilon: float | None = None
     """The epsilon of a person's answers in all columns of the release, where it states one."""
     person: NDArray[np.int32] | None = None
     """Whose each row is, as numbers, where somebody has several; None: a row is a person."""
-    held: NDArray[np.int64] | None = None
+    rows_held: NDArray[np.int64] | None = None
     """How many rows each of the view's people has, where that is known and somebody has several."""
 
     @cached_property
@@ -217,7 +217,7 @@ class ReleaseView:
         ones = np.ones(len(self.class_), np.int64)
         return Histogram.of(axis, self.class_, self.values, ones, len(self.cells))
 
-    def shares(self, provider: Axis, axis: Axis) -> Contributions:
+    def contributions(self, provider: Axis, axis: Axis) -> Contributions:
         """Who provided which sensitive values of each class, with their counts."""
         assert self.values is not None
         assert self.providers is not None
@@ -225,7 +225,7 @@ class ReleaseView:
         ones = np.ones(len(self.class_), np.int64)
         counted = tabulate(self.class_, number, ones, len(self.cells), pairs.size)
         total = np.bincount(self.values, minlength=axis.size).astype(np.int64)
-        return pairs.shares(*counted, total)
+        return pairs.contributions(*counted, total)
 
 
 @dataclass(frozen=True)
@@ -260,7 +260,7 @@ class Targets:
         return int(self.keys.shape[1] if self.person is None else self.person.max(initial=-1) + 1)
 
     @property
-    def listed(self) -> int:
+    def table_rows(self) -> int:
         """How many rows their table has."""
         return int(self.keys.shape[1])
 
@@ -270,7 +270,7 @@ class Targets:
         values = None if self.values is None else self.values[people]
         return Targets(self.keys[:, people], self.rows[people], values, cells=cells)
 
-    def fitting(self, classes: Cells) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def find_classes(self, classes: Cells) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The classes that each may be in: start (people + 1), classes."""
         return (
             classes.contains(self.keys)
@@ -298,9 +298,9 @@ class View:
     """Whether the finding may name labels, values and providers."""
     providers: Axis | None = None
     """The names of those who provided the rows, where it is known who provided which."""
-    withstood: int = 1
+    max_coalition: int = 1
     """How many providers together the release promises to withstand; 1 where it promises none."""
-    several_sensitive: bool = False
+    has_other_sensitive: bool = False
     """Whether a release has other sensitive columns beside the one to learn."""
     wider: Callable[[], View] | None = None
     """The same with every further column that is shared, whatever its role; None: there is none."""
@@ -308,14 +308,14 @@ class View:
     """That with the other sensitive columns too which the people's table holds, where it holds the
     one to learn: a tester's table, of which nobody says that an adversary has it."""
 
-    def about(self, requirement: str) -> str:
+    def quote_requirement(self, requirement: str) -> str:
         """A requirement as it is written of this release: of several columns it names the one."""
-        if self.sensitive is None or not self.several_sensitive:
+        if self.sensitive is None or not self.has_other_sensitive:
             return f'"{requirement}"'
         model_text = f"{requirement} on={format_parameter(self.sensitive.name)}"
         return shlex.quote(model_text) if '"' in model_text else f'"{model_text}"'
 
-    def value(self, code: int) -> str:
+    def format_sensitive(self, code: int) -> str:
         """A sensitive value in words, where values may be shown."""
         assert self.sensitive is not None
         null = self.sensitive.null and code == self.sensitive.null_code
@@ -351,7 +351,7 @@ def get_contributions(view: View) -> tuple[ReleaseView, Contributions]:
             'role "provider".',
         )
     assert view.sensitive is not None
-    return release, release.shares(view.providers, view.sensitive)
+    return release, release.contributions(view.providers, view.sensitive)
 
 
 def find_pairs(values: Histogram, class_: NDArray[Any], value: NDArray[Any]) -> NDArray[np.int64]:

@@ -7,9 +7,10 @@ it fulfils C against any m-adversary." (S. Goryczka, L. Xiong and B. C. M. Fung,
 collaborative data publishing, CollaborateCom 2011; IEEE TKDE 26(10), 2014.) Where a coalition
 holds all rows of a class nobody is left to be hurt, so it has at most all providers but one.
 
-Where a rule is *growing* (more rows never break it) the worst is to take away all rows of as many
-providers as may be. Where it is not, any of the coalition's rows may be taken away, and each such
-rule's own ``broken_by`` finds the worst of them. A conjunction is broken where one of its parts is.
+Where a rule is *row-monotone* (more rows never break it) the worst is to take away all rows of as
+many providers as may be. Where it is not, any of the coalition's rows may be taken away, and each
+such rule's own ``broken_by`` finds the worst of them. A conjunction is broken where one of its
+parts is.
 
 Which classes a coalition breaks, and one that does: what every test of a rule answers.
 
@@ -20,7 +21,7 @@ CollaborateCom 2011. It orders providers and cuts; it does not decide anything.
 
 Coalitions that may take away any of their own rows: the exact worst for rules that may heal.
 
-A rule is not *growing* where taking rows away can mend it: a class with half its rows the same
+A rule is not *row-monotone* where taking rows away can mend it: a class with half its rows the same
 value is mended when these rows go. Against such a rule a coalition of providers takes away the
 rows that hurt most and leaves the rest: "for every coalition I and every T' with T \ T_I ⊆ T' ⊆ T"
 the rule must hold (S. Goryczka, L. Xiong and B. C. M. Fung, m-privacy for collaborative data
@@ -57,7 +58,7 @@ There are 2 to the number of sets of them, and few matter:
 Exact: all weights are whole numbers. Where more than ``PATTERNS`` are left it may find a coalition,
 and cannot tell that there is none.
 
-The fewest rows and the fewest values that coalitions can leave: the growing rules' tests.
+The fewest rows and the fewest values that coalitions can leave: the row-monotone rules' tests.
 
 Rows: the providers with the most rows leave fewest. Values: one is gone when all its providers
 are, so that some d − l + 1 values must have few providers together, the minimum q-union problem:
@@ -104,7 +105,7 @@ class Collusion:
         members = self.members[class_]
         return tuple(members[members >= 0].tolist()) if self.broken[class_] else None
 
-    def also(self, other: Collusion) -> Collusion:
+    def or_else(self, other: Collusion) -> Collusion:
         """This, and where nothing was found the other."""
         widest = max(self.members.shape[1], other.members.shape[1])
         own, more = (_widened(one.members, widest) for one in (self, other))
@@ -117,7 +118,7 @@ class Collusion:
         return cls(np.zeros(classes, bool), np.zeros((classes, 0), np.int32))
 
     @classmethod
-    def found(cls, coalitions: list[tuple[int, ...] | None]) -> Collusion:
+    def from_coalitions(cls, coalitions: list[tuple[int, ...] | None]) -> Collusion:
         """Of each class the coalition that breaks it, or None."""
         widest = max((len(one) for one in coalitions if one is not None), default=0)
         members = np.full((len(coalitions), widest), NO_MEMBER, np.int32)
@@ -183,7 +184,7 @@ def search_classes(
         members = find(values, counts, int(most[class_]))
         if members is not None:
             found[class_] = tuple(who[members].tolist())
-    return Collusion.found(found)
+    return Collusion.from_coalitions(found)
 
 
 def find_heaviest(
@@ -291,7 +292,7 @@ class Sums(NamedTuple):
     total: NDArray[np.int64]
     """Rows of each set in the table."""
     scale: int
-    everybody: int
+    grand_total: int
 
     @classmethod
     def of(cls, h: Histogram, low: Codes, high: Codes, scale: int) -> Sums:
@@ -333,8 +334,8 @@ def _patterns(
 ) -> tuple[Weights, bool]:
     """The weights that may exceed t, those with the highest peaks, and whether these are all."""
     over, under = t.as_integer_ratio()
-    bound = over * sums.scale * sums.everybody
-    kind = weight_type(bound + 2 * under * sums.everybody * (len(sums.total) + 1))
+    bound = over * sums.scale * sums.grand_total
+    kind = weight_type(bound + 2 * under * sums.grand_total * (len(sums.total) + 1))
     weights, all_ = np.full((1, counts.shape[1]), -bound, dtype=kind), True
     keep //= max((len(chain.weights) for chain in chains), default=1)
     to_come = sum(chain.most for chain in chains) * under
@@ -362,7 +363,7 @@ def _chains(
     sums: Sums, values: NDArray[np.int32], counts: ProviderCounts, most: int
 ) -> list[Chain]:
     """The chains of one class, without the signs that no coalition can turn."""
-    kind = weight_type(4 * int(counts.sum()) * sums.everybody)
+    kind = weight_type(4 * int(counts.sum()) * sums.grand_total)
     first, last = np.searchsorted(values, sums.low), np.searchsorted(values, sums.high)
     order = np.lexsort((sums.total, last, first))
     first, last, total = first[order], last[order], sums.total[order].astype(kind)
@@ -370,7 +371,7 @@ def _chains(
     inside = (running[:, last] - running[:, first]).T
     outside = running[:, -1] - inside
     within, without = inside.sum(axis=1), outside.sum(axis=1)
-    others = sums.everybody - total
+    others = sums.grand_total - total
     low = others * (within - sum_largest(inside, most)) - total * without
     high = others * within - total * (without - sum_largest(outside, most))
     begins = np.flatnonzero(np.diff(first, prepend=-1) | np.diff(last, prepend=-1))
@@ -380,13 +381,13 @@ def _chains(
         plus, size = np.count_nonzero(low[a:b] >= 0), b - a
         signs = np.arange(plus, max(plus, size - np.count_nonzero(high[a:b] <= 0)) + 1)
         of = np.concatenate(([0], np.cumsum(total[a:b])))
-        held = ((column >= first[a]) & (column < last[a])) * sums.everybody
+        held = ((column >= first[a]) & (column < last[a])) * sums.grand_total
         weights = (2 * signs - size)[:, np.newaxis] * held - (2 * of[signs] - of[-1])[:, np.newaxis]
         chains.append(Chain(weights, float(np.maximum(high[a:b], -low[a:b]).sum())))
     return chains
 
 
-# The fewest rows and the fewest values that coalitions can leave: the growing rules' tests.
+# The fewest rows and the fewest values that coalitions can leave: the row-monotone rules' tests.
 
 
 MAX_SECONDS = 60.0
@@ -419,11 +420,11 @@ def find_fewest_values(shares: Contributions, most: NDArray[np.int64], l: int) -
     Where the search of a class is given up, an integer program decides it.
     """
     state, members = np.full(len(shares), collude.SAFE, np.int8), _room(most)
-    pairs = shares.start, shares.who, shares.value
+    pairs = shares.start, shares.contributor, shares.value
     share_out(
         collude.search_value_coalitions,
         len(shares),
-        len(shares.who),
+        len(shares.contributor),
         *pairs,
         most,
         l,
@@ -490,7 +491,7 @@ COALITIONS_AT_ONCE = 1 << 14
 
 def count_members(shares: Contributions, m: int) -> NDArray[np.int64]:
     """How many of each class's providers can be a coalition that leaves somebody."""
-    return np.minimum(m, shares.present - 1)
+    return np.minimum(m, shares.provider_counts - 1)
 
 
 def find_breaches(model: Model, groups: Groups, most: NDArray[np.int64]) -> Collusion:
@@ -500,7 +501,7 @@ def find_breaches(model: Model, groups: Groups, most: NDArray[np.int64]) -> Coll
         left = np.flatnonzero(~found.broken)
         if len(left):
             some = groups if len(left) == len(groups) else groups.take(left)
-            found = found.also(_spread(_broken_by(part, some, most[left]), left, len(groups)))
+            found = found.or_else(_spread(_broken_by(part, some, most[left]), left, len(groups)))
     return found
 
 
@@ -523,9 +524,9 @@ def _broken_by(part: Model, groups: Groups, most: NDArray[np.int64]) -> Collusio
 
 def _refuse_blanks(part: Model, groups: Groups) -> None:
     """Refuse what has no exact test once providers may take rows away whose value nobody knows."""
-    if getattr(part, "growing", False) or not part.needs & {"sensitive", "total"}:
+    if getattr(part, "row_monotone", False) or not part.needs & {"sensitive", "total"}:
         return
-    shares = groups.shared(getattr(part, "on", None))
+    shares = groups.contributed_on(getattr(part, "on", None))
     if shares.axis is not None and shares.axis.unknown and shares.total[shares.axis.null_code]:
         raise UsageError(
             f"{part} has no exact test against coalitions where sensitive values are missing: a "
@@ -561,7 +562,7 @@ def judge_by_halves(
 def explain_refusal(model: Model) -> str:
     """Why a rule cannot be judged against coalitions; empty where it can."""
     for part in split_rule(model):
-        if hasattr(part, "broken_by") or getattr(part, "growing", False):
+        if hasattr(part, "broken_by") or getattr(part, "row_monotone", False):
             continue
         if "provider" in part.needs:
             return f"{part} is about coalitions already"
@@ -574,14 +575,16 @@ def explain_refusal(model: Model) -> str:
 
 
 def try_all_coalitions(model: Model, groups: Groups, most: NDArray[np.int64]) -> Collusion:
-    """The same by trying every coalition of that size: for a growing rule without a better way."""
-    shares = groups.brought
-    return Collusion.found([_tried(model, groups, c, int(most[c])) for c in range(len(shares))])
+    """The same by trying every coalition: for a row-monotone rule without a better way."""
+    shares = groups.contributed
+    return Collusion.from_coalitions(
+        [_tried(model, groups, c, int(most[c])) for c in range(len(shares))]
+    )
 
 
 def _tried(model: Model, groups: Groups, class_: int, most: int) -> tuple[int, ...] | None:
     one = groups.take(np.array([class_]))
-    who = one.brought.matrix(0)[0]
+    who = one.contributed.matrix(0)[0]
     if math.comb(len(who), most) > MAX_COALITIONS:
         raise UndecidedError(
             f"A class has {math.comb(len(who), most):,} coalitions of {most} providers, too many "
@@ -606,9 +609,9 @@ def remove_coalitions(class_: Groups, coalitions: NDArray[np.int64]) -> Groups:
 
     ``coalitions`` (coalitions, members) counts the class's own providers from 0.
     """
-    kept = np.ones((len(coalitions), int(class_.brought.present[0])), bool)
+    kept = np.ones((len(coalitions), int(class_.contributed.provider_counts[0])), bool)
     np.put_along_axis(kept, coalitions, False, axis=1)
-    shares = tuple(_left(one, kept) for one in class_.shares)
+    shares = tuple(_left(one, kept) for one in class_.contributions)
     rows = shares[0].providers.rows
     sensitive = tuple(one.values for one in shares if one.axis is not None)
     return Groups(rows, sensitive, shares)
@@ -616,10 +619,14 @@ def remove_coalitions(class_: Groups, coalitions: NDArray[np.int64]) -> Groups:
 
 def _left(shares: Contributions, kept: NDArray[np.bool_]) -> Contributions:
     """The shares of the providers that are kept, once for each row of ``kept``."""
-    row = np.unique(shares.who, return_inverse=True)[1]
+    row = np.unique(shares.contributor, return_inverse=True)[1]
     pairs = kept[:, row]
     start = np.concatenate(([0], np.cumsum(pairs.sum(axis=1))))
     at = np.nonzero(pairs)[1]
     return replace(
-        shares, start=start, who=shares.who[at], value=shares.value[at], count=shares.count[at]
+        shares,
+        start=start,
+        contributor=shares.contributor[at],
+        value=shares.value[at],
+        count=shares.count[at],
     )

@@ -28,11 +28,11 @@ class Narrowest:
     """Per class."""
     covered: NDArray[Any]
     """Per class, the people whom its cells contain."""
-    fewest: Floats
+    min_covered: Floats
     """Per key, the people whom its narrowest class fits; 0 where no class contains it."""
     several: NDArray[np.int64]
     """Per key, how many classes are as narrow."""
-    as_many: Floats
+    effective_rows: Floats
     """Per key, the rows that fit, each counted as it is likely beside one of the narrowest class:
     the best of them is right with a chance of one in so many."""
 
@@ -44,7 +44,7 @@ class Narrowest:
 
         >>> start, classes = np.array([0, 2, 3]), np.array([0, 1, 1])
         >>> found = Narrowest.of(start, classes, np.array([5, 20]), np.array([10, 40]))
-        >>> found.fewest.tolist(), found.as_many.tolist()  # 5 + 20 / 4 rows; 20
+        >>> found.min_covered.tolist(), found.effective_rows.tolist()  # 5 + 20 / 4 rows; 20
         ([10.0, 40.0], [10.0, 20.0])
         """
         number = np.diff(start)
@@ -59,9 +59,9 @@ class Narrowest:
             as_many[there] = np.add.reduceat(rows[classes] * (least / people), at)
         return cls(rows, covered, fewest, several, as_many)
 
-    def right(self, key: NDArray[Any], class_: NDArray[Any]) -> Floats:
+    def chance_right(self, key: NDArray[Any], class_: NDArray[Any]) -> Floats:
         """The chance to pick the row of people with these keys, who are in these classes: any row
         of the narrowest class, or of any one of them. The classes contain the keys.
         """
-        own = self.covered[class_] == self.fewest[key]
+        own = self.covered[class_] == self.min_covered[key]
         return np.asarray(own / (self.rows[class_] * self.several[key]))

@@ -161,7 +161,7 @@ class _Part:
         """How many of them are picked from all rows that fit, and from the narrowest class."""
         among = (self.fits @ rows)[self.key]
         narrowest = Narrowest.of(self.fits.indptr, self.fits.indices, rows, covered)
-        chance = narrowest.right(self.key, self.class_)
+        chance = narrowest.chance_right(self.key, self.class_)
         return np.array([np.dot(self.count, 1 / among), np.dot(self.count, chance)])
 
     def guessed(

@@ -2,7 +2,7 @@
 
 Every measure is a *bound*, what the node would cost if no row were held back, and an *extra* for
 the rows that are. The bound grows from a node to the coarser ones. The extra grows to the finer
-ones where a rule only ever loses rows that way (``growing`` rules), because a row that is held
+ones where a rule only ever loses rows that way (``row_monotone`` rules), because a row that is held
 back cannot be saved by smaller classes. Both are what a search prunes with.
 
 ``loss``                 mean width of the cells; a row held back: 1 in every column

@@ -193,7 +193,7 @@ class RolledTables:
             if isinstance(column, Axis):
                 histograms.append(Histogram(column, start, value, count, self.totals[i]))
             else:
-                shares.append(column.shares(start, value, count, self.totals[i]))
+                shares.append(column.contributions(start, value, count, self.totals[i]))
         histograms += [share.values for share in shares if share.axis is not None]
         return Groups(table.rows, tuple(histograms), tuple(shares))
 
@@ -215,6 +215,6 @@ def _published(groups: Groups, kept: NDArray[np.int64]) -> Groups:
     )
     shares = tuple(
         replace(s, total=np.bincount(s.value, s.count, len(s.total)).astype(np.int64))
-        for s in some.shares
+        for s in some.contributions
     )
-    return replace(some, sensitive=sensitive, shares=shares)
+    return replace(some, sensitive=sensitive, contributions=shares)

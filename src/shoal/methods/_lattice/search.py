@@ -88,7 +88,7 @@ class NodeVerdict:
     """What a rule says of a node."""
 
     hopeless: Mask
-    """The classes that fail a growing part of the rule: their rows are lost at finer nodes too."""
+    """The classes that fail a row-monotone part of the rule: lost at finer nodes too."""
     lost: Mask
     """The classes to hold back; where they are too many, at least some of them."""
     passes: bool
@@ -101,7 +101,7 @@ class NodeJudge:
 
     def __init__(self, tables: RolledTables, limit: int) -> None:
         self.tables, self.model, self.limit = tables, tables.model, limit
-        some = [part for part in split_rule(self.model) if getattr(part, "growing", False)]
+        some = [part for part in split_rule(self.model) if getattr(part, "row_monotone", False)]
         whole = some[0] if len(some) == 1 else Conjunction(tuple(some)) if some else None
         self._growing: Model | None = whole
         self._settles = len(some) == len(split_rule(self.model))

@@ -227,7 +227,7 @@ class TopDownSearch:
 
     def _holds(self, groups: Groups) -> NDArray[np.bool_]:
         """Which classes meet the model by themselves; what cannot be decided in time does not."""
-        judge = self.model.holds if self.model.local else self.model.alone  # type: ignore[attr-defined]
+        judge = self.model.holds if self.model.local else self.model.holds_alone  # type: ignore[attr-defined]
         return judge_by_halves(lambda some, _: judge(some), groups)
 
     def _admitted(self, candidates: CandidateCuts) -> CandidateCuts:

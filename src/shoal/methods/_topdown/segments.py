@@ -293,7 +293,7 @@ class Segments:
             if isinstance(column, Axis):
                 histograms.append(Histogram(column, *counts, self.totals[i]))
             else:
-                shares.append(column.shares(*counts, self.totals[i]))
+                shares.append(column.contributions(*counts, self.totals[i]))
         histograms += [share.values for share in shares if share.axis is not None]
         return tuple(histograms), tuple(shares)
 

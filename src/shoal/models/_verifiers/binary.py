@@ -30,7 +30,7 @@ def verify_binary(model: Model, class_: Groups, m: int) -> VerifierResult:
     publishing, CollaborateCom 2011, algorithm 1; there line 6 lacks a "not" and line 5 says n for
     n_G.) No coalition is asked about twice.
 
-    Does not help a rule that is not growing. Keeps all coalitions of m providers in memory.
+    Does not help a rule that is not row-monotone. Keeps all coalitions of m providers in memory.
     """
     lattice = CoalitionLattice.of(model, class_, m, "binary")
     unsettled = encode_coalitions(

@@ -12,8 +12,8 @@ and the k and l of the rule; a part that the rule does not have counts nothing, 
 scores more rows are stronger. The order changes how soon an answer is found, never the answer.
 
 A *check* is one question to the rule about the class without a coalition's rows. Answers carry
-over only where the rule is growing (more rows never break it): then a coalition inside a harmless
-one is harmless. Other rules are refused; ``exact`` judges them.
+over only where the rule is row-monotone (more rows never break it): then a coalition inside a
+harmless one is harmless. Other rules are refused; ``exact`` judges them.
 """
 
 from __future__ import annotations
@@ -75,13 +75,13 @@ class CoalitionLattice:
         """The lattice that the verifier of this name searches."""
         check_single_class(class_)
         for part in split_rule(model):
-            if not getattr(part, "growing", False):
+            if not getattr(part, "row_monotone", False):
                 raise UsageError(
                     f"The verifier {name} takes away all rows of a coalition, and fewer may break "
                     f"{part}.",
                     'use the verifier "exact".',
                 )
-        most = int(count_members(class_.brought, parse_whole_number(m, "m", 0))[0])
+        most = int(count_members(class_.contributed, parse_whole_number(m, "m", 0))[0])
         failing = not model.holds(class_).all()
         return cls(model, class_, rank_by_attack_power(model, class_), most, failing)
 
@@ -135,7 +135,7 @@ class CoalitionLattice:
         """The codes of a coalition's providers, ascending; of none where nobody is needed."""
         if self.failing:
             return ()
-        providers = self.class_.brought.matrix(0)[0]
+        providers = self.class_.contributed.matrix(0)[0]
         return tuple(sorted(providers[self.order[coalition]].tolist()))
 
 
@@ -147,7 +147,7 @@ def check_single_class(class_: Groups) -> None:
 
 def rank_by_attack_power(model: Model, class_: Groups) -> NDArray[np.int64]:
     """The places of a class's providers, from the weakest to the strongest."""
-    n = int(class_.brought.present[0])
+    n = int(class_.contributed.provider_counts[0])
     others = np.array([[j for j in range(n) if j != i] for i in range(n)], dtype=np.int64)
     own = remove_coalitions(class_, others.reshape(n, n - 1))
     return np.lexsort((own.rows, score_classes(model, own)))

@@ -76,7 +76,9 @@ def find_earlier_values(before: EarlierRelease, schema: Schema) -> dict[str, lis
 
 def _possible(column: Column, values: Iterable[Any]) -> list[Any]:
     """The values that the column may take: where it has a domain, that lists them all anyway."""
-    return [v for v in values if v is None or column.listed is None or v in column.listed]
+    return [
+        v for v in values if v is None or column.listed_values is None or v in column.listed_values
+    ]
 
 
 def tally_with_old_classes(frame: Frame, plan: Survey, before: EarlierRelease) -> Encoded:
@@ -371,7 +373,7 @@ def _common(schema: Schema, *several: Mapping[str, Sequence[Any]]) -> list[Axis]
     axes = []
     for column in schema.quasi:
         covered = [value for examples in several for value in examples[column.name]]
-        values = dict.fromkeys([*(column.listed or ()), *_possible(column, covered)])
+        values = dict.fromkeys([*(column.listed_values or ()), *_possible(column, covered)])
         # Where every label is `*` no value is known, and null stands for whatever it may be.
         null = None in values or not values
         values.pop(None, None)

@@ -301,7 +301,7 @@ def _gives(column: Column, level: int, values: Sequence[Any], labels: set[str]) 
     [False, True, False]
     """
     assert column.hierarchy is not None, "the schema of a companion is complete"
-    there = dict.fromkeys(v for v in (*values, *(column.listed or ())) if v is not None)
+    there = dict.fromkeys(v for v in (*values, *(column.listed_values or ())) if v is not None)
     named = column.name, column.kind, list(there)
     axis = column.hierarchy.grow(*named, null=None in values, bounds=column.bounds)
     low, high, readable = axis.parse(sorted(labels))
@@ -407,10 +407,10 @@ class LikeDraft(TableDraft):
             cells = sort_narrowest_first(of.classes, tally)
             cut = place_in_cells(tally, points, cells, request.rule)
             inside = [find_covered_codes(cells, axis, j) for j, axis in enumerate(tally.quasi)]
-        if cut.held_back > count_suppressible(tally, request) or cut.held_back == tally.rows:
+        if cut.suppressed > count_suppressible(tally, request) or cut.suppressed == tally.rows:
             raise _not_covered(cut, tally, plan, inside, request.rule)
         super().__init__(frame, encoded, tally, _settled(tally, cut, request), request)
-        self._facts["rows_not_covered"] = cut.held_back
+        self._facts["rows_not_covered"] = cut.suppressed
         self._facts["people_in_both"] = _in_both(frame, request.schema, of)
 
 
@@ -457,7 +457,7 @@ def _settled(tally: Tally, cut: Cut, request: Request) -> Cut:
 def _needed(tally: Tally, cut: Cut, rule: Model) -> int:
     """How many rows must be held back so that the others meet the rule; all where none can."""
     try:
-        return settle_cut(tally, cut, rule, tally.rows).held_back
+        return settle_cut(tally, cut, rule, tally.rows).suppressed
     except NotMetError:
         return tally.rows
 
@@ -474,7 +474,7 @@ def _not_covered(
     cut: Cut, tally: Tally, plan: Survey, inside: Sequence[Flags], rule: Model
 ) -> InputError:
     """What the recoding does not cover, by column and count, and who is too few without it."""
-    rows, needed = cut.held_back, _needed(tally, cut, rule)
+    rows, needed = cut.suppressed, _needed(tally, cut, rule)
     uncovered, anywhere = [], np.zeros(tally.entries, np.bool_)
     for j, known in enumerate(inside):
         coding = plan.codings[j]

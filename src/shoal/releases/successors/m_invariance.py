@@ -372,8 +372,8 @@ def _gathered(
     cut = suppress_missing_rows(whole, cut)
     cut = _pieces(cut, (cut.class_ >= 0) | (cut.entry < tally.entries))
     check_nobody_suppressed(int(cut.count[(cut.class_ < 0) & first[cut.entry]].sum()))
-    if cut.held_back > allowed:
-        raise explain_indistinct_groups(cut.held_back)
+    if cut.suppressed > allowed:
+        raise explain_indistinct_groups(cut.suppressed)
     advance.end()
     cut = _settled(tally, whole, cut, request.rule, allowed)
     check_nobody_suppressed(int(cut.count[(cut.class_ < 0) & first[cut.entry]].sum()))

@@ -364,7 +364,7 @@ def _verified(release: Any, table: Path, manifest: Mapping[str, Any]) -> Verdict
 
 
 def _domain(column: Column, bins: Bins) -> StatedDomain:
-    if column.hierarchy is not None and not column.listed and not column.bounds:
+    if column.hierarchy is not None and not column.listed_values and not column.bounds:
         stated = "the leaves of its taxonomy"
     elif bins.bounds is not None and column.bounds is not None:
         stated = " to ".join(_end(end, bins.kind) for end in column.bounds)

@@ -227,7 +227,7 @@ def _tested(evidence: Evidence) -> list[Block]:
     marks = [_mark_of(one, evidence) for one in found]
     blocks.append(Chart(attack_charts.chart_attacks(marks, evidence.fewest, _headline(evidence))))
     if not evidence.public:
-        surest = [max(one.each, key=_doubtlessness) for one in found]
+        surest = [max(one.per_column, key=_doubtlessness) for one in found]
         drawn = [_mark_of(one, evidence) for one in surest]
         blocks.append(Chart(attack_charts.chart_certainty(drawn)))
     return blocks

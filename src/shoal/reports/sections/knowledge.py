@@ -172,7 +172,7 @@ def examine_knowledge(
 def _known(
     known: AttackContext, column: str, pieces: int, rules: Sequence[CkSafety], seed: int
 ) -> KnowledgeEvidence:
-    view = known.view((0,), replace(needs_of(ATTACK), named=""), column)
+    view = known.view((0,), replace(needs_of(ATTACK), name_option=""), column)
     assert view.sensitive is not None
     h = view.releases[0].histogram(view.sensitive)
     groups = Groups(h.rows, (h,))

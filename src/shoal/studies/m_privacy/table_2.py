@@ -132,7 +132,7 @@ def scored(
     """What a provider's own rows score in the mean, plain and as definition 3.1 bounds them."""
     class_ = drawn(sample, class_rows, n, split, seed)
     rule = shoal.KAnonymity(k) & shoal.DistinctDiversity(l)
-    present = int(class_.brought.present[0])
+    present = int(class_.contributed.provider_counts[0])
     others = [[j for j in range(present) if j != i] for i in range(present)]
     own = remove_coalitions(class_, np.array(others, np.int64))
     plain, fails = score_fitness(rule, own, alpha), ~rule.holds(own)

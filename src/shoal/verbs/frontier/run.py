@@ -307,9 +307,9 @@ class FrontierRun:
             "base": most_exposed.base,
             "known_identity": most_exposed.identity.known,
             "known_value": None if most_exposed.value is None else most_exposed.value.known,
-            "rows": tally.rows - cut.held_back,
+            "rows": tally.rows - cut.suppressed,
             "classes": cut.classes,
-            "held_back": cut.held_back,
+            "held_back": cut.suppressed,
             **_worst(*table.view(cut), self.columns),
         }
 
@@ -323,7 +323,7 @@ def _worst(tally: Tally, cut: Cut, columns: Sequence[int]) -> dict[str, int]:
     for at in columns:
         codes = tally.values[at][cut.entry]
         h = Histogram.of(tally.sensitive[at], cut.class_, codes, cut.count, cut.classes)
-        for most, size in set(zip(h.most_alike.tolist(), h.rows.tolist(), strict=True)):
+        for most, size in set(zip(h.max_same_value.tolist(), h.rows.tolist(), strict=True)):
             if size and Fraction(most, size) > surest:
                 surest = Fraction(most, size)
                 facts |= {"likeliest": most, "likeliest_of": size}

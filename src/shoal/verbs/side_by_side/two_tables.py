@@ -174,7 +174,7 @@ def _read(frame: Frame, schema: Schema, on: str, other: Frame | None = None) -> 
     fitted = Schema(columns).fit([field for field in frame.fields if field.name in names])
     more = {} if other is None else dict(other.values(sorted(names)))
     also = {name: [*values.values, *([None] * (values.nulls > 0))] for name, values in more.items()}
-    known = (replace(column, domain=column.listed) for column in fitted.columns)
+    known = (replace(column, domain=column.listed_values) for column in fitted.columns)
     plan = survey(frame, Schema(tuple(known)), also=also)
     *keys, values = (codes.astype(np.int32) for codes in frame.rows(plan.codings))
     return CodedPeople(

@@ -51,7 +51,7 @@ def without_counting_limits(column: Column) -> Column:
 
     That is bounds, and the empty text of a domain; leaves of numbers and dates are the rows' own.
     """
-    known = None if column.kind in ("number", "date") else column.listed
+    known = None if column.kind in ("number", "date") else column.listed_values
     return replace(column, bounds=None, domain=known)
 
 
