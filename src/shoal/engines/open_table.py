@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 import shoal.engines.type_inference.value_forms as forms
 from shoal.core.column import LIKE_A_VALUE
+from shoal.core.database_address import refuse_address
 from shoal.core.errors import InputError, UsageError
 from shoal.core.schema import Field
-from shoal.engines.database_address import refuse_address
 from shoal.engines.duckdb import DuckFrame, connect, translate_errors
 from shoal.engines.one_row import OneRow, refuse_open_table, split_one_row
 from shoal.engines.protocol import Frame

@@ -18,11 +18,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from shoal.core.database_address import refuse_address
 from shoal.core.errors import InputError, OutputError, UsageError
 from shoal.core.schema import Schema
 from shoal.core.spend import Number, Spend
 from shoal.dp.accounting import BASIC
-from shoal.engines.database_address import refuse_address
 from shoal.ledger.admission import Admission, Position, Refused
 from shoal.ledger.admission_options import AdmissionOptions
 from shoal.ledger.budget import (

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from shoal.core.database_address import refuse_address
 from shoal.core.errors import UsageError
 from shoal.core.model import Model
 from shoal.core.schema import Schema
 from shoal.core.spend import Number, Spend, parse_spend, to_exact
-from shoal.engines.database_address import refuse_address
 from shoal.engines.one_row import OneRow
 from shoal.engines.source import STANDARD_STYLE, TextStyle
 from shoal.engines.writers import find_format

@@ -15,11 +15,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from shoal.core.database_address import refuse_address
 from shoal.core.errors import InputError, UsageError
 from shoal.core.release import MANIFEST_NAME, Release, read_manifest
 from shoal.core.schema import Schema
 from shoal.engines import open_table
-from shoal.engines.database_address import refuse_address
 from shoal.engines.protocol import Frame
 from shoal.releases.folder import COMPANION, repair
 from shoal.releases.manifest import BUCKET, COUNT

@@ -15,10 +15,10 @@ from typing import Any
 from shoal.adversary.mechanism_audit import AUDITING
 from shoal.adversary.runner import RED_TEAM, check_attack_options, find_usage_error
 from shoal.core.column import PUBLISHED_ROLES
+from shoal.core.database_address import refuse_address
 from shoal.core.errors import InputError, OutputError, ShoalError, UsageError
 from shoal.core.model import Model, format_parameter, unwrap_rule
 from shoal.core.schema import Schema
-from shoal.engines.database_address import refuse_address
 from shoal.engines.open_table import glimpse_fields
 from shoal.ledger.chain.database import check_ledger_file
 from shoal.ledger.chain.keys import Keys

@@ -24,8 +24,8 @@ from pathlib import Path
 import sqlalchemy as sa
 from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError, SQLAlchemyError
 
+from shoal.core.database_address import refuse_address
 from shoal.core.errors import InputError, OutputError, ShoalError, UsageError
-from shoal.engines.database_address import refuse_address
 from shoal.ledger.chain.keys import sync_parent_folder
 from shoal.ledger.chain.tables import ENTRIES
 
