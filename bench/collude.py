@@ -212,9 +212,9 @@ def _losses(m: int, seed: int) -> list[float]:
 
 def adult_text() -> pa.Table:
     """Adult's complete rows: the seven quasi-identifiers and occupation."""
-    from shoal.studies.named import named
+    from shoal.studies.datasets import load_dataset
 
-    table = named("adult").columns()
+    table = load_dataset("adult").columns()
     if table.num_rows != adult_codes().rows:
         raise AssertionError("the study and the bench read different rows of Adult")
     return table

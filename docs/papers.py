@@ -18,19 +18,26 @@ from shoal.reports.charts.theme import draw_svg
 from shoal.reports.charts.theme import tabulate_chart as behind
 from shoal.studies import PAPERS
 from shoal.studies.outcome import EDITION
-from shoal.studies.pages.told import (
+from shoal.studies.pages.claim_summary import (
     BESIDE,
     DECIDED,
     HEADS,
     SPREAD,
     TRACED,
-    claimed,
-    found,
-    told,
-    trace,
-    warnings,
+    describe_claim,
+    list_comparison_warnings,
+    select_claims,
+    select_findings,
+    trace_numbers,
 )
-from shoal.studies.pages.words import VERDICTS, counts, ended, summed_up, verdict, whole
+from shoal.studies.pages.words import (
+    VERDICTS,
+    count_verdicts,
+    end_sentence,
+    format_verdict,
+    make_unbreakable,
+    summarise_verdicts,
+)
 
 HERE = Path(__file__).parent / "papers"
 RESULTS = "results"
@@ -182,10 +189,10 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 def row(claim: Claim, link: str = "") -> list[str]:
     """A claim's, or what was found beside the paper: without a paper's figure and a verdict."""
-    one = told(claim)
+    one = describe_claim(claim)
     says = f"[{plain(one.says)}]({link})" if link else plain(one.says)
     ours = "<br>".join(f"{number} ({plain(note)})" if note else number for number, note in one.ours)
-    judged = [f"**{whole(one.verdict)}**"] if one.verdict else []
+    judged = [f"**{make_unbreakable(one.verdict)}**"] if one.verdict else []
     theirs = [plain(one.theirs)] if one.verdict else []
     return [says, *theirs, ours, *judged, plain(one.why)]
 
@@ -203,8 +210,8 @@ def index(studies: Sequence[Study]) -> str:
         cited = of[0]["paper"]
         parts += [
             f"## {cited['short']}\n",
-            f"{plain(ended(cited['cited']))}\n",
-            f"{summed_up(claimed(claims(of)))}\n",
+            f"{plain(end_sentence(cited['cited']))}\n",
+            f"{summarise_verdicts(select_claims(claims(of)))}\n",
             *_linked(name, of),
         ]
     return "\n".join(parts)
@@ -213,13 +220,13 @@ def index(studies: Sequence[Study]) -> str:
 def _linked(name: str, studies: Sequence[Study]) -> list[str]:
     """A paper's claims and findings, each leading to its study and to its rows."""
     parts = []
-    for pick, heads in ((claimed, CLAIMED), (found, FINDING)):
+    for pick, heads in ((select_claims, CLAIMED), (select_findings, FINDING)):
         rows = [
             [*row(claim, f"{name}.md#{one['study']}"), f"[JSON]({RESULTS}/{one['study']}.json)"]
             for one in studies
             for claim in pick(one["claims"])
         ]
-        parts += [f"### {BESIDE}\n"] if rows and pick is found else []
+        parts += [f"### {BESIDE}\n"] if rows and pick is select_findings else []
         parts += [table((*heads, "Rows"), rows)] if rows else []
     return parts
 
@@ -230,20 +237,20 @@ def claims(studies: Sequence[Study]) -> list[Claim]:
 
 
 def _in_short(papers: Mapping[str, Sequence[Study]]) -> list[str]:
-    every = {name: claimed(claims(of)) for name, of in papers.items()}
+    every = {name: select_claims(claims(of)) for name, of in papers.items()}
     all_of = [one for of in papers.values() for one in of]
     rows = [
         [
             f"[{of[0]['paper']['short']}]({name}.md)",
             str(len(every[name])),
-            *(str(counts(every[name]).get(word, 0)) for word in VERDICTS),
+            *(str(count_verdicts(every[name]).get(word, 0)) for word in VERDICTS),
         ]
         for name, of in papers.items()
     ]
     return [
-        f"{summed_up([claim for some in every.values() for claim in some])}\n",
-        table(("Paper", "Claims", *map(verdict, VERDICTS)), rows),
-        *(f"**{head}.** {said}\n" for head, said in warnings(all_of)),
+        f"{summarise_verdicts([claim for some in every.values() for claim in some])}\n",
+        table(("Paper", "Claims", *map(format_verdict, VERDICTS)), rows),
+        *(f"**{head}.** {said}\n" for head, said in list_comparison_warnings(all_of)),
         f"Made by `shoal study --all -o studies/` on the papers' data. {DECIDED} *Corrected*: the "
         "paper prints a mistake, and ours is the right figure. A claim leads to its study, which "
         f"says of which rows each number is the mean, and where they are. {SPREAD}\n",
@@ -253,7 +260,7 @@ def _in_short(papers: Mapping[str, Sequence[Study]]) -> list[str]:
 def paper(name: str, studies: Sequence[Study]) -> str:
     """A paper's page: every study of which there are results."""
     declared = import_module(f"shoal.studies.{name.replace('-', '_')}").PAPER
-    parts = [f"# {declared.short}\n", f"{plain(ended(declared.cited))}\n"]
+    parts = [f"# {declared.short}\n", f"{plain(end_sentence(declared.cited))}\n"]
     for one in studies:
         parts += _study(one)
     return "\n".join(parts if studies else [*parts, "No study's results are here yet.\n"])
@@ -269,9 +276,9 @@ def _study(one: Study) -> list[str]:
     data = [f"On {part['told']}, {part['rows']:,} rows." for part in one["data"]]
     return [
         f"## {name}\n",
-        f"{plain(ended(one['shows']))}\n",
+        f"{plain(end_sentence(one['shows']))}\n",
         *drawn,
-        *_said(claimed(one["claims"]), CLAIMED),
+        *_said(select_claims(one["claims"]), CLAIMED),
         *_beside(one),
         *(f"* {plain(note)}\n" for note in (*data, *one["notes"])),
         f"Everything that was measured: [{name}.json]({RESULTS}/{name}.json). Run it again:\n",
@@ -290,7 +297,7 @@ def _drawn(file: str, spec: Mapping[str, Any]) -> list[str]:
 
 
 def _beside(one: Study) -> list[str]:
-    some = _said(found(one["claims"]), FINDING)
+    some = _said(select_findings(one["claims"]), FINDING)
     return [f"### {BESIDE}\n", *some] if some else []
 
 
@@ -300,7 +307,7 @@ def _said(some: Sequence[Claim], heads: Sequence[str]) -> list[str]:
         return []
     rows = [
         [str(i), number, f"`{of}`", plain(over), f"{count:,}"]
-        for i, number, of, over, count in trace(some)
+        for i, number, of, over, count in trace_numbers(some)
     ]
     numbered = [[str(i), *row(claim)] for i, claim in enumerate(some, 1)]
     said = [table(("No.", *heads), numbered)]

@@ -11,10 +11,11 @@ from pathlib import Path
 import pytest
 
 import shoal
-from shoal.studies.claims import AGREES, DIFFERS, FOUND, Claim, Number, number
+from shoal.studies.claims import AGREES, DIFFERS, FOUND, Claim, Number, compute_mean
 from shoal.studies.experiment import Experiment, Paper
 from shoal.studies.outcome import Study
-from shoal.studies.pages.charts import grid, lines
+from shoal.studies.pages.grid import draw_grid
+from shoal.studies.pages.lines import draw_lines
 
 DOCS = Path(__file__).parent.parent / "docs"
 NAME = "ganta-figure-1"
@@ -37,13 +38,15 @@ def papers():
 
 def charts(rows):
     return {
-        "hits": lines(rows, x="k", y="hit", by="", title="Hits", about="Hits | by k."),
-        "asked": grid([{"k": 5, "": "a|b"}], columns=["k", ""], title="Asked", about="A table."),
+        "hits": draw_lines(rows, x="k", y="hit", by="", title="Hits", about="Hits | by k."),
+        "asked": draw_grid(
+            [{"k": 5, "": "a|b"}], columns=["k", ""], title="Asked", about="A table."
+        ),
     }
 
 
 def claims(rows):
-    at = {k: number(rows, "hit", said=f"k = {k}", unit=" %", k=k) for k in (5, 10)}
+    at = {k: compute_mean(rows, "hit", said=f"k = {k}", unit=" %", k=k) for k in (5, 10)}
     falls = AGREES if at[10].mean < at[5].mean else DIFFERS
     return [
         Claim("A larger k | helps.", "", (at[5], at[10]), falls, "It rises."),
@@ -233,4 +236,4 @@ def test_one_way_round_in_a_table_of_markdown(papers):
     assert papers.plain("a`b|c`d|e") == "a`b\\|c`d\\|e"
     assert papers.plain("one ` alone_x") == "one \\` alone\\_x"
     assert papers.plain("<b>\n[x]") == "\\<b\\> \\[x\\]"
-    assert str(replace(number(ROWS, "hit", k=5), unit=" %")) == "12.1 ± 0.1 %"
+    assert str(replace(compute_mean(ROWS, "hit", k=5), unit=" %")) == "12.1 ± 0.1 %"

@@ -15,8 +15,9 @@ import shoal
 from shoal.methods._order.points import Points
 from shoal.methods.microaggregation import EmbeddedPoints
 from shoal.studies import experiments
-from shoal.studies.claims import AGREES, CORRECTED, DIFFERS, FOUND, PARTLY, number
-from shoal.studies.entropy import bits
+from shoal.studies.claims import AGREES, CORRECTED, DIFFERS, FOUND, PARTLY, compute_mean
+from shoal.studies.datasets import load_dataset
+from shoal.studies.entropy import compute_entropy
 from shoal.studies.ganta import (
     centroids,
     figure_1,
@@ -29,16 +30,15 @@ from shoal.studies.ganta import (
     table_3,
     table_4,
 )
-from shoal.studies.kept import Kept
 from shoal.studies.laboratory import Lab
-from shoal.studies.named import named
+from shoal.studies.stored_measurements import StoredMeasurements
 from shoal.studies.tables import Sample
 
 GOLDEN = json.loads(
     (Path(__file__).parent.parent / "golden" / "ganta_table1.json").read_text(encoding="utf-8")
 )
 QUASI = ("x", "y")
-SEEN = Kept(None)
+SEEN = StoredMeasurements(None)
 """What one test measured, another need not."""
 MINE = [f"ganta-table-{i}" for i in (1, 2, 3, 4)]
 MINE += [f"ganta-figure-{i}" for i in (1, 2, 3, 4)] + ["ganta-centroids"]
@@ -88,9 +88,9 @@ def by_hand(sample, k, parts, folder):
 @pytest.mark.parametrize("count", [2, 3])
 def test_a_pair_is_the_intersection_worked_out_by_hand(tmp_path, count):
     sample = made_up()
-    parts = pairs.subsets(sample.rows, releases=count, overlap=30, size=0, seed=4)
+    parts = pairs.draw_subsets(sample.rows, releases=count, overlap=30, size=0, seed=4)
     each, releases = by_hand(sample, 3, parts, tmp_path)
-    row = pairs.pair(sample, k=3, seed=4, releases=count, overlap=30)
+    row = pairs.measure_pair(sample, k=3, seed=4, releases=count, overlap=30)
     left = [len(set.intersection(*one)) for one in each]
     assert row["people"] == len(left) == 30
     for percent, most in ((100, 1), (50, 2), (33, 3), (25, 4), (20, 5), (10, 10)):
@@ -119,7 +119,7 @@ def test_the_class_of_a_person_is_larger_than_rows_by_classes(tmp_path):
 def test_where_cells_overlap_whoever_knows_the_class_knows_more():
     sample = made_up(300, 8)
     both = {"first": "microaggregation", "second": "microaggregation"}
-    row = pairs.pair(sample, k=3, seed=0, overlap=50, **both)
+    row = pairs.measure_pair(sample, k=3, seed=0, overlap=50, **both)
     assert row["posterior"] < row["posterior_honest"]
     assert row["pvp_100"] > row["pvp_100_honest"] >= row["alone_100_honest"]
     assert row["alone_100"] is None
@@ -127,17 +127,17 @@ def test_where_cells_overlap_whoever_knows_the_class_knows_more():
 
 def test_a_rule_beside_k_and_another_column_are_asked():
     sample = made_up()
-    plain = pairs.pair(sample, k=3, seed=1, overlap=30)
-    diverse = pairs.pair(sample, k=3, seed=1, overlap=30, rule="entropy-diversity l=4")
+    plain = pairs.measure_pair(sample, k=3, seed=1, overlap=30)
+    diverse = pairs.measure_pair(sample, k=3, seed=1, overlap=30, rule="entropy-diversity l=4")
     assert diverse["class_size"] > plain["class_size"]
     assert diverse["pvp_100"] <= plain["pvp_100"]
     with pytest.raises(shoal.UsageError, match="not a sensitive column"):
-        pairs.pair(sample, k=3, seed=1, sensitive="z")
+        pairs.measure_pair(sample, k=3, seed=1, sensitive="z")
 
 
 @pytest.mark.parametrize(("releases", "size"), [(2, 0), (3, 0), (2, 50), (2, 100), (4, 90)])
 def test_subsets_share_the_people_in_common_and_nobody_else_unless_they_must(releases, size):
-    parts = pairs.subsets(120, releases=releases, overlap=20, size=size, seed=2)
+    parts = pairs.draw_subsets(120, releases=releases, overlap=20, size=size, seed=2)
     assert len(parts) == releases
     assert all(len(set(part.tolist())) == len(part) for part in parts)
     assert {len(part) for part in parts} == {size or 20 + 100 // releases}
@@ -148,31 +148,38 @@ def test_subsets_share_the_people_in_common_and_nobody_else_unless_they_must(rel
 
 
 def test_a_small_table_has_fewer_people_in_common():
-    assert len(pairs.common(pairs.subsets(60, releases=2, overlap=5000, size=0, seed=0))) == 10
+    assert (
+        len(
+            pairs.find_common_people(
+                pairs.draw_subsets(60, releases=2, overlap=5000, size=0, seed=0)
+            )
+        )
+        == 10
+    )
     for rows, size in ((5, 0), (60, 70), (60, 5)):
         with pytest.raises(shoal.UsageError, match="cannot be drawn"):
-            pairs.subsets(rows, releases=2, overlap=5000, size=size, seed=0)
+            pairs.draw_subsets(rows, releases=2, overlap=5000, size=size, seed=0)
 
 
 def test_only_people_with_a_value_are_kept_where_asked():
     sample = made_up(60, empty=True)
-    assert pairs.both_ways(sample) == ("all", "applicable")
-    assert pairs.both_ways(made_up(60)) == ("all",)
-    assert 0 not in pairs.kept(sample, "applicable").table["s"].to_pylist()
-    assert pairs.kept(sample, "all").rows == 60
+    assert pairs.list_rows_kept(sample) == ("all", "applicable")
+    assert pairs.list_rows_kept(made_up(60)) == ("all",)
+    assert 0 not in pairs.keep_rows(sample, "applicable").table["s"].to_pylist()
+    assert pairs.keep_rows(sample, "all").rows == 60
     with pytest.raises(shoal.UsageError, match="no rows"):
-        pairs.kept(sample, "some")
+        pairs.keep_rows(sample, "some")
 
 
 def test_a_chart_says_which_rows_were_kept():
     ipums = Sample("ipums-1970", "IPUMS", made_up(9).table, made_up(9).schema, empty={"s": 0})
-    assert pairs.called(ipums, "all") == "IPUMS, all rows"
-    assert pairs.called(ipums, "applicable") == "IPUMS, with an s"
-    assert pairs.called(made_up(9), "all") == "made-up people"
+    assert pairs.name_table(ipums, "all") == "IPUMS, all rows"
+    assert pairs.name_table(ipums, "applicable") == "IPUMS, with an s"
+    assert pairs.name_table(made_up(9), "all") == "made-up people"
     adult = Sample(
         "adult-train", "Adult, made up", made_up(9).table, made_up(9).schema, stand_in=True
     )
-    assert pairs.called(adult, "all") == "made-up Adult"
+    assert pairs.name_table(adult, "all") == "made-up Adult"
 
 
 @pytest.mark.parametrize(
@@ -190,11 +197,11 @@ def test_a_chart_says_which_rows_were_kept():
     ],
 )
 def test_about_is_in_points_for_percentages_and_else_in_shares(mean, unit, theirs, verdict):
-    ours = number([{"v": mean}], "v", unit=unit)
-    assert pairs.near(ours, theirs) == verdict
+    ours = compute_mean([{"v": mean}], "v", unit=unit)
+    assert pairs.judge_figure(ours, theirs) == verdict
     if unit == " %":  # the same for the rest of it
-        rest = number([{"v": 100 - mean}], "v", unit=unit)
-        assert pairs.near(rest, 100 - theirs) == verdict
+        rest = compute_mean([{"v": 100 - mean}], "v", unit=unit)
+        assert pairs.judge_figure(rest, 100 - theirs) == verdict
 
 
 @pytest.mark.parametrize(
@@ -202,8 +209,8 @@ def test_about_is_in_points_for_percentages_and_else_in_shares(mean, unit, their
     [((59, 61), AGREES), ((59, 20), PARTLY), ((54, 66), PARTLY), ((20, 90), DIFFERS)],
 )
 def test_no_reading_is_picked(means, verdict):
-    readings = [number([{"v": mean}], "v", unit=" %") for mean in means]
-    assert pairs.judged(readings, 60) == verdict
+    readings = [compute_mean([{"v": mean}], "v", unit=" %") for mean in means]
+    assert pairs.judge_readings(readings, 60) == verdict
 
 
 # Tables
@@ -211,7 +218,7 @@ def test_no_reading_is_picked(means, verdict):
 
 @pytest.mark.parametrize("case", GOLDEN["expected"]["by_age"], ids=lambda case: str(case["age"]))
 def test_table_1_is_the_golden_one(case):
-    found = table_1.person(age=case["age"])
+    found = table_1.measure_person(age=case["age"])
     assert [found["first"], found["second"]] == case["EA"]
     assert found["left"] == ", ".join(sorted(case["intersection"]))
     assert (found["both"], found["drop"]) == (len(case["intersection"]), case["drop"])
@@ -222,7 +229,7 @@ def test_table_1_joins_ages_of_whom_the_same_is_known():
     same = {"first": 3, "second": 4, "both": 1, "drop": 2, "left": "a", "certain": True}
     other = {**same, "both": 2, "certain": False}
     rows = [{"age": 20, **same}, {"age": 21, **same}, {"age": 22, **other}]
-    assert [band["age"] for band in table_1._bands(rows)] == ["20 to 21", "22 to 22"]
+    assert [band["age"] for band in table_1._group_ages(rows)] == ["20 to 21", "22 to 22"]
 
 
 def test_table_1_says_when_alice_has_another_illness():
@@ -245,7 +252,7 @@ def test_table_1_counts_ages_that_one_table_gives_away():
 def test_domains_count_values():
     table = pa.table({"x": [1, 1, 2], "y": [5, 6, 7], "s": [0, 0, 0]})
     sample = Sample("t", "t", table, shoal.Schema.of(quasi=QUASI, sensitive="s"))
-    found = table_2.domains(sample)
+    found = table_2.measure_domains(sample)
     assert [(row["column"], row["values"]) for row in found] == [("x", 2), ("y", 3), ("s", 1)]
     assert [row["role"] for row in found] == ["quasi-identifier"] * 2 + ["sensitive"]
 
@@ -292,16 +299,20 @@ def test_entropy_is_in_bits_and_by_the_rows_kept():
         shoal.Schema.of(quasi=QUASI, sensitive="s"),
         empty={"s": 0},
     )
-    assert table_4.entropies(sample, rows_kept="all", seed=0)[0]["bits"] == pytest.approx(1.5)
-    assert table_4.entropies(sample, rows_kept="applicable", seed=0)[0]["bits"] == pytest.approx(1)
-    part = table_4.entropies(sample, rows_kept=table_4.PART, seed=0)[0]
+    assert table_4.measure_entropies(sample, rows_kept="all", seed=0)[0]["bits"] == pytest.approx(
+        1.5
+    )
+    assert table_4.measure_entropies(sample, rows_kept="applicable", seed=0)[0][
+        "bits"
+    ] == pytest.approx(1)
+    part = table_4.measure_entropies(sample, rows_kept=table_4.PART, seed=0)[0]
     assert part["rows"] == 2 + (12 - 2) // 2
 
 
 def test_entropy_of_counts_is_by_hand():
     expected = -(0.75 * math.log2(0.75) + 0.25 * math.log2(0.25))
-    assert bits([3, 0, 1]) == pytest.approx(expected)
-    assert (bits([5]), bits(np.array([4, 4]))) == (0, 1)
+    assert compute_entropy([3, 0, 1]) == pytest.approx(expected)
+    assert (compute_entropy([5]), compute_entropy(np.array([4, 4]))) == (0, 1)
 
 
 def entropy_rows(off):
@@ -475,20 +486,20 @@ def test_figure_4_tells_what_two_releases_leave():
 def test_of_several_nearest_classes_one_is_drawn():
     true = np.arange(5), np.array([0, 1, 2, 0])
     near_to = np.array([0, 1, 3, 4, 6]), np.array([0, 1, 2, 0, 1, 2])
-    assert centroids.hits(true, near_to) == pytest.approx(100 * (1 + 0.5 + 0 + 0) / 4)
+    assert centroids.compute_hit_rate(true, near_to) == pytest.approx(100 * (1 + 0.5 + 0 + 0) / 4)
 
 
 def test_the_nearest_centroid_is_by_hand():
     table = pa.table({"x": [0, 1, 2, 10, 11, 15], "y": [0] * 6, "s": [1] * 6})
     sample = Sample("t", "t", table, shoal.Schema.of(quasi=QUASI, sensitive="s"))
-    assert centroids.every_class(table, sample, 3, "ordinal") == 100
-    assert centroids.published(table, sample, 3) == 100
-    with centroids.opened(table) as frame:
+    assert centroids.locate_in_every_class(table, sample, 3, "ordinal") == 100
+    assert centroids.locate_in_published(table, sample, 3) == 100
+    with centroids.open_frame(table) as frame:
         tally = centroids.encode(frame, sample.schema.fit(frame.fields)).tally
     cloud = EmbeddedPoints.of(tally, Points.of(tally), "ordinal")
     wrong = np.arange(6), np.array([0, 0, 1, 1, 1, 0]), np.ones(6, np.int64)
     # Centroids 16 / 3 and 23 / 3: of class 0 (0, 1, 15) two are nearer, of class 1 10 and 11.
-    assert centroids.nearest_is_own(cloud, wrong) == pytest.approx(100 * 4 / 6)
+    assert centroids.compute_nearest_share(cloud, wrong) == pytest.approx(100 * 4 / 6)
 
 
 def located_rows(located, largest=(9, 19)):
@@ -528,15 +539,15 @@ def test_the_bound_is_corrected_only_where_all_are_within(largest, verdict):
 
 @pytest.mark.parametrize("k", [2, 3])
 def test_the_largest_class_has_one_less_than_two_k(k):
-    found = centroids.largest(made_up(40), k=k, seed=0)
+    found = centroids.measure_largest_class(made_up(40), k=k, seed=0)
     assert found == {"largest": 2 * k - 1, "numbers": 2 * k}
 
 
 def test_categories_are_measured_in_two_ways_where_there_are_any():
     sample = made_up(60)
-    assert centroids.codings(sample) == ("ordinal",)
+    assert centroids.list_codings(sample) == ("ordinal",)
     words = sample.table.set_column(0, "x", pa.array([f"w{i % 7}" for i in range(60)]))
-    assert centroids.codings(Sample("t", "t", words, sample.schema)) == ("ordinal", "one-hot")
+    assert centroids.list_codings(Sample("t", "t", words, sample.schema)) == ("ordinal", "one-hot")
 
 
 # As a whole
@@ -575,7 +586,7 @@ def test_tables_are_drawn(module):
 def test_adult_at_k_5_is_what_was_found_before(real_data, monkeypatch):
     """Over five seeds: 5.44 % ± .41 with one value left, classes of 15.6 rows over people."""
     monkeypatch.setenv("SHOAL_DATA", str(real_data))
-    row = pairs.pair(named("adult-train"), k=5, seed=0)
+    row = pairs.measure_pair(load_dataset("adult-train"), k=5, seed=0)
     assert row["rows_each"] == 17_581
     assert row["pvp_100"] == pytest.approx(5.4, abs=1.2)
     assert row["pvp_25"] == pytest.approx(68, abs=3)

@@ -8,16 +8,16 @@ import pytest
 from tests.studies.test_ganta_more import traced
 
 from shoal.reports.charts.theme import draw_svg
-from shoal.studies.claims import FOUND, number
-from shoal.studies.ganta import headline, printed
+from shoal.studies.claims import FOUND, compute_mean
+from shoal.studies.ganta import headline, printed_figures
 
 
 def tried_rows(basis, opened, fixed):
     """Rows of the headline: so many times what is printed, as in the figures and by two changes."""
     settings = [
-        (printed.OPEN, "nothing", printed.BASIS, basis),
-        (printed.OPEN, "ties", "divided", opened),
-        (printed.FIXED, "k", "one fewer", fixed),
+        (printed_figures.OPEN, "nothing", printed_figures.BASIS, basis),
+        (printed_figures.OPEN, "ties", "divided", opened),
+        (printed_figures.FIXED, "k", "one fewer", fixed),
     ]
     rows = [
         {
@@ -28,9 +28,9 @@ def tried_rows(basis, opened, fixed):
             "changed": change,
             "to": to,
             "seed": 0,
-            **dict.fromkeys([one.of] if one.of else printed.AVERAGES, times * one.theirs),
+            **dict.fromkeys([one.of] if one.of else printed_figures.AVERAGES, times * one.theirs),
         }
-        for question in printed.QUESTIONS
+        for question in printed_figures.QUESTIONS
         for one in question.printed
         for group, change, to, times in settings
     ]
@@ -63,10 +63,10 @@ def test_a_setting_left_open_that_comes_near_is_named():
 
 def test_what_changes_one_rule_leaves_the_other_figures_as_they_were():
     rows = tried_rows(basis=1.0, opened=0.5, fixed=0.5)
-    change = {"group": printed.OPEN, "changed": "logarithm", "to": "of another base"}
+    change = {"group": printed_figures.OPEN, "changed": "logarithm", "to": "of another base"}
     rows.append(
         {
-            "part": printed.SIZE,
+            "part": printed_figures.SIZE,
             "table": "IPUMS",
             "asked": "l = 5",
             "seed": 0,
@@ -75,8 +75,8 @@ def test_what_changes_one_rule_leaves_the_other_figures_as_they_were():
             "class_size": 8.0,
         }
     )
-    found = headline.figures(rows, printed.QUESTIONS[2])
-    numbers = found[printed.OPEN, "logarithm", "of another base", "own_class_size"]
+    found = headline.collect_figures(rows, printed_figures.QUESTIONS[2])
+    numbers = found[printed_figures.OPEN, "logarithm", "of another base", "own_class_size"]
     assert [one.mean for one in numbers] == [40, 45, 7, 1300]
     *_, sizes, _ = headline.claims(rows)
     assert "about 40 rows by 2 of 4" in sizes.why  # not counted where it changes nothing
@@ -93,8 +93,8 @@ def test_whom_the_headline_is_about_follows_the_number(none, word):
 
 
 def test_more_than_counts_as_reached_above_it():
-    _, more = printed.QUESTIONS[0].printed
-    far, near, below = (number([{"n": n, "seed": 0}], "n", unit=" %") for n in (99, 58, 50))
+    _, more = printed_figures.QUESTIONS[0].printed
+    far, near, below = (compute_mean([{"n": n, "seed": 0}], "n", unit=" %") for n in (99, 58, 50))
     assert more.met(far)
     assert more.off(far) == 0
     assert more.met(near)  # within 3 points

@@ -12,13 +12,20 @@ import pytest
 import shoal
 from shoal.reports.charts.theme import draw_svg
 from shoal.studies import experiments
-from shoal.studies.claims import AGREES, DIFFERS, FOUND, PARTLY, number
-from shoal.studies.ganta import changed, figure_5, figure_6, figure_7, figure_8, printed
-from shoal.studies.ganta.pairs import ALL, APPLICABLE, OVERLAP, subsets
-from shoal.studies.ganta.steps import step, steps
-from shoal.studies.kept import Kept
+from shoal.studies.claims import AGREES, DIFFERS, FOUND, PARTLY, compute_mean
+from shoal.studies.datasets import load_dataset
+from shoal.studies.ganta import (
+    changed_settings,
+    figure_5,
+    figure_6,
+    figure_7,
+    figure_8,
+    printed_figures,
+)
+from shoal.studies.ganta.pairs import ALL, APPLICABLE, OVERLAP, draw_subsets
+from shoal.studies.ganta.steps import compare_means, list_steps
 from shoal.studies.laboratory import Lab
-from shoal.studies.named import named
+from shoal.studies.stored_measurements import StoredMeasurements
 from shoal.studies.tables import Sample
 
 KINDS = (figure_5.PLAIN, figure_5.ENTROPY, figure_5.CLOSE)
@@ -40,7 +47,9 @@ def halves(rows=240):
 def lab(name, table, kept=None, **settings):
     experiment = experiments()[name][1]
     asked = {**experiment.settings, **settings}
-    return experiment, Lab(name, {table.name: table}, asked, range(1), kept or Kept(None))
+    return experiment, Lab(
+        name, {table.name: table}, asked, range(1), kept or StoredMeasurements(None)
+    )
 
 
 def traced(claims, rows):
@@ -55,7 +64,7 @@ def traced(claims, rows):
 
 
 def test_the_people_without_a_value_are_the_ones_given_away():
-    row = changed.without(halves(), k=20, seed=0)
+    row = changed_settings.measure_without_value(halves(), k=20, seed=0)
     assert row["pvp_100_none"] == 100
     assert row["pvp_100_some"] == 0
     assert row["none_of_given_away"] == 100
@@ -63,7 +72,7 @@ def test_the_people_without_a_value_are_the_ones_given_away():
 
 
 def test_nobody_is_given_away_by_one_class_of_several_values():
-    row = changed.without(halves(), k=100, seed=0)
+    row = changed_settings.measure_without_value(halves(), k=100, seed=0)
     assert row["pvp_100"] == 0
     assert row["none_of_given_away"] == 0
 
@@ -71,9 +80,9 @@ def test_nobody_is_given_away_by_one_class_of_several_values():
 def test_class_sizes_are_averaged_over_people_and_over_classes():
     # 80 rows drawn of 60 and 180: parts have the share of x = 0 that the seed gives
     people = sample([0] * 60 + [1] * 180, [i % 4 for i in range(240)])
-    row = changed.sized(people, k=10, seed=0, rule="entropy-diversity l=2")
+    row = changed_settings.measure_class_sizes(people, k=10, seed=0, rule="entropy-diversity l=2")
     rows = row["class_size"] * row["classes"]
-    part = subsets(240, releases=2, overlap=OVERLAP, size=0, seed=0)[0]
+    part = draw_subsets(240, releases=2, overlap=OVERLAP, size=0, seed=0)[0]
     small = int((part < 60).sum())
     assert row["classes"] == 2
     assert rows == len(part)
@@ -84,22 +93,27 @@ def test_class_sizes_are_averaged_over_people_and_over_classes():
 def test_a_setting_gives_the_same_as_the_figures_where_it_changes_nothing():
     rng = np.random.default_rng(0)
     people = sample(rng.integers(0, 9, 300), rng.integers(0, 5, 300))
-    ours, theirs = changed.tried(people, k=5, seed=1), figure_5.pair(people, k=5, seed=1)
+    ours, theirs = (
+        changed_settings.measure_changed_pair(people, k=5, seed=1),
+        figure_5.pair(people, k=5, seed=1),
+    )
     assert set(ours) == {"pvp_100", "pvp_25", "pvp_100_honest", "pvp_25_honest"}
     assert ours == {name: theirs[name] for name in ours}
 
 
 def test_a_table_is_prepared_as_a_setting_says():
     people = sample([1, 2, 3, 3], [101, 105, 210, 999])
-    table, schema = changed.prepared(people, order="small domains first")
+    table, schema = changed_settings.prepare_table(people, order="small domains first")
     assert table.column_names == ["y", "x", "s"]
-    large, _ = changed.prepared(people, order="large domains first")
+    large, _ = changed_settings.prepare_table(people, order="large domains first")
     assert large.column_names == ["x", "y", "s"]
     assert [column.name for column in schema.quasi] == ["y", "x"]
-    fewer, roles = changed.prepared(people, codes="flat", values="ordered", unknown="y")
+    fewer, roles = changed_settings.prepare_table(
+        people, codes="flat", values="ordered", unknown="y"
+    )
     assert fewer.column_names == ["x", "s"]
     assert "flat" in str(roles.column("x").hierarchy).lower()
-    assert changed._hundreds(people) == [
+    assert changed_settings._group_by_hundreds(people) == [
         [101, "100", "*"],
         [105, "100", "*"],
         [210, "200", "*"],
@@ -112,12 +126,12 @@ def test_the_people_to_whom_all_columns_apply_are_the_same_for_each():
     schema = shoal.Schema.of(quasi=("x",), sensitive="a")
     people = Sample("made-up", "people", table, schema, others=("b",), empty={"a": 0, "b": 9})
     for column in ("a", "b"):
-        assert figure_7.with_all(people.on(column)).table["x"].to_pylist() == [2, 3]
+        assert figure_7.keep_applicable_people(people.on(column)).table["x"].to_pylist() == [2, 3]
 
 
 def test_entropy_is_of_the_rows_that_are_kept():
     every, apply = (
-        figure_7.dropped(halves(), k=20, sensitive="s", rows_kept=kept, seed=0)
+        figure_7.measure_drop(halves(), k=20, sensitive="s", rows_kept=kept, seed=0)
         for kept in (ALL, APPLICABLE)
     )
     assert (every["rows"], every["values"]) == (240, 4)
@@ -127,7 +141,7 @@ def test_entropy_is_of_the_rows_that_are_kept():
 
 
 def test_the_two_readings_of_the_logarithm():
-    found = printed.settings_of(halves(), printed.SIZE, "l = 5")
+    found = printed_figures.list_settings(halves(), printed_figures.SIZE, "l = 5")
     asked = {one.to: one.how for one in found if one.changed == "logarithm"}
     nats = float(asked["bits against ln l"]["rule"].partition("=")[2])
     bits = float(asked["nats against log2 l"]["rule"].partition("=")[2])
@@ -138,32 +152,32 @@ def test_the_two_readings_of_the_logarithm():
 # What the paper leaves open
 
 
-@pytest.mark.parametrize("asked", printed.ASKED)
+@pytest.mark.parametrize("asked", printed_figures.ASKED)
 def test_only_what_the_paper_leaves_open_can_be_the_papers(asked):
     groups = {
         one.changed: one.group
-        for one in printed.settings_of(halves(), printed.SIZE, asked)
+        for one in printed_figures.list_settings(halves(), printed_figures.SIZE, asked)
         if one.changed != "size"
     }
-    fixed = {changed for changed, group in groups.items() if group == printed.FIXED}
+    fixed = {changed for changed, group in groups.items() if group == printed_figures.FIXED}
     assert fixed == {"rows", "k", "method", "columns"}
     assert {"nothing", "categories", "first cut", "ties"} <= set(groups) - fixed
 
 
 def test_more_people_in_common_than_the_paper_has_are_no_setting_of_its():
     people = sample([0] * 40_000, [0] * 40_000)
-    found = printed.settings_of(people, printed.GIVEN, "k = 5")
+    found = printed_figures.list_settings(people, printed_figures.GIVEN, "k = 5")
     sizes = {one.how["size"]: one.group for one in found if one.changed == "size"}
     assert sizes == {
-        10_000: printed.OPEN,
-        15_000: printed.OPEN,
-        20_000: printed.OPEN,
-        36_000: printed.FIXED,
+        10_000: printed_figures.OPEN,
+        15_000: printed_figures.OPEN,
+        20_000: printed_figures.OPEN,
+        36_000: printed_figures.FIXED,
     }
 
 
 def hierarchies(folder, name, text):
-    place = folder / changed.HIERARCHIES
+    place = folder / changed_settings.HIERARCHIES
     place.mkdir(parents=True, exist_ok=True)
     (place / f"{name}.csv").write_text(text, encoding="utf-8")
 
@@ -174,7 +188,7 @@ def test_hierarchies_are_in_the_key_and_never_missing_in_silence(monkeypatch, tm
     people = sample(["a", "b"], [0, 1])
 
     def tried():
-        found = printed.settings_of(people, printed.GIVEN, "k = 5")
+        found = printed_figures.list_settings(people, printed_figures.GIVEN, "k = 5")
         return [one.how["hierarchies"] for one in found if one.to == "in hierarchies"]
 
     assert tried() == []
@@ -182,22 +196,25 @@ def test_hierarchies_are_in_the_key_and_never_missing_in_silence(monkeypatch, tm
     assert tried() == []  # that of y is not there
     hierarchies(tmp_path, "y", "0;*\n")
     (known,) = tried()
-    _, schema = changed.prepared(people, hierarchies=known)
+    _, schema = changed_settings.prepare_table(people, hierarchies=known)
     assert schema.column("x").hierarchy is not None
     hierarchies(tmp_path, "x", "b;*\na;*\n")
     assert tried() != [known]
     with pytest.raises(shoal.InputError, match="not those with which the study began"):
-        changed.prepared(people, hierarchies=known)
-    (tmp_path / changed.HIERARCHIES / "y.csv").unlink()
+        changed_settings.prepare_table(people, hierarchies=known)
+    (tmp_path / changed_settings.HIERARCHIES / "y.csv").unlink()
     with pytest.raises(shoal.InputError, match="no file for the column y"):
-        changed.prepared(people, hierarchies=known)
+        changed_settings.prepare_table(people, hierarchies=known)
 
 
 # Studies on small tables
 
 
 def test_figures_5_and_6_are_measured_once_and_drawn():
-    kept, people = Kept(None), sample([i % 2 for i in range(96)], [i // 2 % 3 for i in range(96)])
+    kept, people = (
+        StoredMeasurements(None),
+        sample([i % 2 for i in range(96)], [i // 2 % 3 for i in range(96)]),
+    )
     asked = {"k": 5, "l": (2,), "t": (0.5,)}
     fifth_, first = lab("ganta-figure-5", people, kept, **asked)
     rows = fifth_.measure(first)
@@ -222,11 +239,11 @@ def test_every_study_of_mine_is_listed_with_notes():
 
 def test_a_step_counts_beyond_the_spread_of_the_runs():
     low, high = ([{"n": n, "seed": i} for i, n in enumerate(some)] for some in ((1, 3), (2, 5)))
-    wide = [number(rows, "n") for rows in (low, high)]
-    assert steps(wide) == [0]  # 2 ± 1.4 and 3.5 ± 2.1
-    narrow = [number([{"n": n, "seed": 0}], "n") for n in (2, 3.5, 3.5, 1)]
-    assert steps(narrow) == [1, 0, -1]
-    assert step(narrow[1], narrow[0]) == -1
+    wide = [compute_mean(rows, "n") for rows in (low, high)]
+    assert list_steps(wide) == [0]  # 2 ± 1.4 and 3.5 ± 2.1
+    narrow = [compute_mean([{"n": n, "seed": 0}], "n") for n in (2, 3.5, 3.5, 1)]
+    assert list_steps(narrow) == [1, 0, -1]
+    assert compare_means(narrow[1], narrow[0]) == -1
 
 
 def fifth(pvp):
@@ -392,7 +409,7 @@ def test_releases_of_one_size_are_as_large_as_the_parts_of_the_most():
 
 @pytest.mark.skipif(not os.environ.get("SHOAL_DATA"), reason="SHOAL_DATA names no folder")
 def test_on_ipums_nearly_all_who_are_given_away_at_k_10_have_no_occupation():
-    row = changed.without(named("ipums-1970"), k=10, seed=0)
+    row = changed_settings.measure_without_value(load_dataset("ipums-1970"), k=10, seed=0)
     assert row["none"] == pytest.approx(43.7, abs=2)
     assert row["none_of_given_away"] > 95
     assert row["pvp_100_some"] < 3

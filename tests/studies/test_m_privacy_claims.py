@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from shoal.studies.claims import AGREES, DIFFERS, FOUND, PARTLY, chosen
+from shoal.studies.claims import AGREES, DIFFERS, FOUND, PARTLY, select_rows
 from shoal.studies.m_privacy import (
     adaptive_rule,
     anonymisation,
-    beside_baseline,
+    baseline_comparison,
     figure_6,
     table_2,
 )
@@ -119,7 +119,7 @@ def scores(small, large):
     [(0.867, 2.307, AGREES), (0.867, 1.5, PARTLY), (0.5, 1.5, DIFFERS)],
 )
 def test_printed_scores_are_judged_by_both_classes(small, large, verdict):
-    assert table_2._scores(scores(small, large)).verdict == verdict
+    assert table_2._scores_claim(scores(small, large)).verdict == verdict
 
 
 def test_one_reading_of_the_scores_that_fits_is_not_enough():
@@ -127,7 +127,7 @@ def test_one_reading_of_the_scores_that_fits_is_not_enough():
     for row in rows:
         if row["split"] == "uniform":
             row["score"] = table_2.SCORES[row["class_rows"]]
-    found = table_2._scores(rows)
+    found = table_2._scores_claim(rows)
     assert found.verdict == PARTLY
     assert "for verification 2 of 8 means" in found.why
     assert "for anonymisation, which are not said to be used here, 2 of 8" in found.why
@@ -197,7 +197,7 @@ def test_anonymisation_says_why_from_the_rows():
     assert "choice by score" not in coarse.why
     assert quick.verdict == AGREES
     odd = compared(3.0, 1.3)
-    for row in chosen(odd, way=beside_baseline.LAST):
+    for row in select_rows(odd, way=baseline_comparison.LAST):
         row["seconds_to_base"] = 2.0
     assert "The reason was not found" in anonymisation.claims(odd)[1].why
     assert "has lost more" in anonymisation.claims(compared(3.0, 1.3, aware=1.1))[2].says

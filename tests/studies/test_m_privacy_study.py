@@ -12,10 +12,10 @@ import pytest
 
 import shoal
 from shoal import experiments, study
-from shoal.studies.claims import AGREES, CORRECTED, DIFFERS, chosen
+from shoal.studies.claims import AGREES, CORRECTED, DIFFERS, select_rows
 from shoal.studies.m_privacy import algorithm, anonymisation, figure_6, table_1, table_2
 from shoal.studies.splits import split
-from shoal.studies.tables import own
+from shoal.studies.tables import read_own_table
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "mprivacy_table1.json"
 SCHEMA = shoal.Schema.of(quasi=["age", "ward"], sensitive="ill", provider="hospital")
@@ -80,7 +80,7 @@ def brute(rows, m, k, l):
 def test_every_class_of_table_1_breaks_as_brute_force_says(first):
     printed = json.loads(GOLDEN.read_text(encoding="utf-8"))
     rows = first.rows
-    assert len(chosen(rows, **{"class": table_1.WHOLE})) == 2 * 2 * 3
+    assert len(select_rows(rows, **{"class": table_1.WHOLE})) == 2 * 2 * 3
     for row in rows:
         if row["class"] == table_1.WHOLE:
             continue
@@ -100,7 +100,7 @@ def test_every_class_of_table_1_breaks_as_brute_force_says(first):
 
 def test_table_1_s_tables_hold_as_the_golden_file_says(first):
     expected = json.loads(GOLDEN.read_text(encoding="utf-8"))["expected"]["is_m_private"]
-    for row in chosen(first.rows, **{"class": table_1.WHOLE}):
+    for row in select_rows(first.rows, **{"class": table_1.WHOLE}):
         name = row["table"].replace("*", "")
         assert row["holds"] == expected[f"{name},m={row['m']},k={row['k']},l={row['l']}"]
 
@@ -170,8 +170,8 @@ def test_figure_6_agrees_with_brute_force(sixth):
 def test_figure_6_means_are_over_all_m(sixth):
     rows = sixth.rows
     where = {"verifier": "bottom-up", "class_rows": 90, "split": "uniform", "seed": 1}
-    single = [row for row in chosen(rows, **where) if "m" in row]
-    (mean,) = [row for row in chosen(rows, **where) if "mean_checks" in row]
+    single = [row for row in select_rows(rows, **where) if "m" in row]
+    (mean,) = [row for row in select_rows(rows, **where) if "mean_checks" in row]
     assert [row["m"] for row in single] == [1, 3, 5]
     assert mean["mean_checks"] == pytest.approx(sum(row["checks"] for row in single) / 3)
     assert mean["held_to"] == max((row["m"] for row in single if row["holds"]), default=0)
@@ -195,7 +195,7 @@ def test_verifiers_that_do_not_agree_are_an_error(monkeypatch):
     turned = {**known, "direct": lambda *given: known["exact"](*given[:2], 0)}
     monkeypatch.setattr(figure_6, "verifiers", lambda: turned)
     with pytest.raises(shoal.ShoalError, match=r"do not agree.*direct True") as caught:
-        figure_6.verified(own(PEOPLE, SCHEMA), 40, "uniform", 6, 39, 4, 5, 0)
+        figure_6.measure_verifiers(read_own_table(PEOPLE, SCHEMA), 40, "uniform", 6, 39, 4, 5, 0)
     assert caught.value.hint
 
 
@@ -209,8 +209,8 @@ def test_a_class_needs_its_rows():
 
 
 def test_providers_score_as_by_hand():
-    sample = own(PEOPLE, SCHEMA)
-    found = table_2.scored(sample, 90, "uniform", 6, 0.3, 20, 4, 1)
+    sample = read_own_table(PEOPLE, SCHEMA)
+    found = table_2.measure_scores(sample, 90, "uniform", 6, 0.3, 20, 4, 1)
     picked = np.random.default_rng(1).choice(400, 90, replace=False)
     values, who = np.array(PEOPLE["ill"].to_pylist())[picked], split(90, 6, "uniform", 1)
     scores, bounded, high = [], [], 0
@@ -227,7 +227,7 @@ def test_providers_score_as_by_hand():
 
 
 def test_the_paper_s_defaults_are_those_of_the_studies():
-    rows = table_2.parameters(own(PEOPLE, SCHEMA))
+    rows = table_2.compare_parameters(read_own_table(PEOPLE, SCHEMA))
     other = {row["parameter"] for row in rows if not row["same"]}
     assert other == {"rows of the table", "values of the sensitive column"}
 
@@ -238,7 +238,7 @@ def test_the_paper_s_defaults_are_those_of_the_studies():
 def test_anonymisation_varies_one_parameter_at_a_time(made):
     settings = {(row["m"], row["n"], row["k"], row["table_rows"]) for row in made.rows}
     assert settings == {(1, 4, 5, 400), (2, 4, 5, 400), (2, 4, 9, 400), (2, 4, 5, 200)}
-    ways = {row["way"] for row in chosen(made.rows, k=9)}
+    ways = {row["way"] for row in select_rows(made.rows, k=9)}
     assert ways == {"provider-aware", "mondrian"}
     assert len(made.rows) == 2 * 4 + 2 * 2
 
@@ -247,7 +247,7 @@ def test_anonymisation_compares_with_the_baseline_on_the_same_split(made):
     for row in made.rows:
         assert 0 < row["loss"] <= 1
         same = {name: row[name] for name in ("m", "n", "k", "table_rows", "split", "seed")}
-        (base,) = chosen(made.rows, way="mondrian", **same)
+        (base,) = select_rows(made.rows, way="mondrian", **same)
         assert row["loss_to_base"] == pytest.approx(row["loss"] / base["loss"])
         if row["way"] == "mondrian":
             assert row["loss_to_base"] == 1
@@ -257,8 +257,8 @@ def test_anonymisation_compares_with_the_baseline_on_the_same_split(made):
 
 
 def test_what_cannot_be_met_has_no_loss():
-    found = anonymisation.published(
-        own(PEOPLE, SCHEMA), 3, 4, 390, 2, 400, "uniform", "mondrian", 0
+    found = anonymisation.measure_way(
+        read_own_table(PEOPLE, SCHEMA), 3, 4, 390, 2, 400, "uniform", "mondrian", 0
     )
     assert (found["met"], found["loss"]) == (False, None)
 
@@ -269,20 +269,20 @@ def test_what_cannot_be_met_has_no_loss():
 def class_(*rows, n=3, k=2, l=1, m=1):
     """A class whose rows are (value, provider)."""
     values, who = (np.array(column, np.int32) for column in zip(*rows, strict=True))
-    return algorithm.Class(values, who, n, k, l, m)
+    return algorithm.SmallClass(values, who, n, k, l, m)
 
 
 def test_random_classes_are_judged_as_by_trying_every_coalition():
     rng = np.random.default_rng(7)
     seen = set()
     for _ in range(150):
-        one = algorithm.random_class(rng, [3, 4, 5], 5, 5, [2, 6], [1, 3])
+        one = algorithm.draw_class(rng, [3, 4, 5], 5, 5, [2, 6], [1, 3])
         broken = any(
             breaks(one.values.tolist(), one.who.tolist(), size, one.k, one.l)
             for size in range(one.m + 1)
         )
         seen.add(broken)
-        assert algorithm.brute(one) is not broken
+        assert algorithm.judge_by_brute_force(one) is not broken
         assert algorithm.VERSIONS[algorithm.MENDED](one) is not broken
         assert algorithm.VERSIONS[algorithm.OURS](one) is not broken
     assert seen == {True, False}
@@ -310,15 +310,17 @@ def test_random_classes_are_judged_as_by_trying_every_coalition():
     ],
 )
 def test_the_printed_lines_err_as_by_hand(one, private, wrong):
-    assert algorithm.brute(one) is private
+    assert algorithm.judge_by_brute_force(one) is private
     found = {version: answer(one) for version, answer in algorithm.VERSIONS.items()}
     assert {name: said for name, said in found.items() if said is not private} == wrong
 
 
 def test_algorithm_1_is_corrected_in_two_lines():
     found = study("m-privacy-algorithm", seeds=2, classes=60)
-    rows = algorithm.judged(60, [3, 4, 5], 5, 5, [2, 6], [1, 3], 0)
-    assert [row["wrong"] for row in chosen(found.rows, seed=0)] == [row["wrong"] for row in rows]
+    rows = algorithm.judge_versions(60, [3, 4, 5], 5, 5, [2, 6], [1, 3], 0)
+    assert [row["wrong"] for row in select_rows(found.rows, seed=0)] == [
+        row["wrong"] for row in rows
+    ]
     for row in found.rows:
         assert row["private"] + row["not_private"] == row["right"] + row["wrong"] == 60
     verdicts = [one.verdict for one in algorithm.claims(found.rows)]

@@ -17,7 +17,8 @@ from tests.oracles.worlds import Worlds, negations, reference, worst
 import shoal
 from shoal import Schema
 from shoal.studies import experiments
-from shoal.studies.claims import AGREES, CORRECTED, DIFFERS, FOUND, PARTLY, chosen
+from shoal.studies.claims import AGREES, CORRECTED, DIFFERS, FOUND, PARTLY, select_rows
+from shoal.studies.datasets import load_dataset
 from shoal.studies.laboratory import Lab
 from shoal.studies.martin import figure_5, figure_6
 from shoal.studies.martin.ages import (
@@ -25,13 +26,12 @@ from shoal.studies.martin.ages import (
     IMPLICATIONS,
     MIDDLE,
     NEGATIONS,
-    disclosed,
-    histograms,
-    least_entropy,
+    compute_disclosures,
+    find_least_entropy,
+    make_histograms,
 )
 from shoal.studies.martin.figure_2 import FORMULAS
-from shoal.studies.martin.ten_people import OTHER, OWN, classes, every_implication, worlds
-from shoal.studies.named import named
+from shoal.studies.martin.ten_people import OTHER, OWN, list_worlds, read_classes, try_implications
 from shoal.studies.tables import Sample
 
 SIZES = [(2, 2, 1), (2, 1, 1, 1)]
@@ -60,13 +60,13 @@ def test_every_claim_of_figures_1_to_3_has_its_verdict(found):
 
 
 def test_the_classes_are_those_of_figure_3():
-    counts, where = classes()
+    counts, where = read_classes()
     assert [tuple(sorted(one.values(), reverse=True)) for one in counts] == SIZES
     assert Counter(where.values()) == {0: 5, 1: 5}
 
 
 def test_every_world_is_there_once():
-    known, tried = worlds(), Worlds(SIZES)
+    known, tried = list_worlds(), Worlds(SIZES)
     assert known.true.shape == (35, 1_800)
     assert tried.number == 1_800
     assert len(np.unique(known.true, axis=1).T) == 1_800
@@ -74,7 +74,7 @@ def test_every_world_is_there_once():
 
 
 def test_the_implications_that_tell_most_are_found_by_brute_force():
-    told = {row["about"]: row for row in every_implication()}
+    told = {row["about"]: row for row in try_implications()}
     largest = max(Fraction(row["exact"]) for row in told.values())
     assert largest == max(worst(SIZES, 1)[1]) == Fraction(2, 3)
     assert Fraction(told[OWN]["exact"]) == largest
@@ -86,7 +86,7 @@ def test_the_implications_that_tell_most_are_found_by_brute_force():
 @pytest.mark.parametrize("formula", FORMULAS)
 def test_the_worked_probabilities_are_shares_of_the_worlds(found, formula):
     about, knowing, _, printed = formula
-    known = worlds()
+    known = list_worlds()
     at = {
         f"{name}.Disease={value}": row
         for (name, value), row in zip(known.atoms, known.true, strict=True)
@@ -99,7 +99,7 @@ def test_the_worked_probabilities_are_shares_of_the_worlds(found, formula):
             given, then = piece.split(" -> ")
             left &= ~at[given] | at[then]
     share = Fraction(int((left & at[about]).sum()), int(left.sum()))
-    (row,) = chosen(found[2].rows, about=about, knowing=knowing)
+    (row,) = select_rows(found[2].rows, about=about, knowing=knowing)
     assert Fraction(row["exact"]) == share == Fraction(printed or "2/5")
 
 
@@ -146,7 +146,7 @@ def by_hand(sample, width, origin, marital, race, sex, middle):
 @pytest.mark.parametrize(("width", "origin"), [(1, 0), (20, 0), (20, 17), (40, 5), (ALL, 0)])
 def test_the_tables_of_the_lattice_are_those_of_plain_loops(town, width, origin, middle):
     for marital, race, sex in product(range(3), range(2), range(2)):
-        classes_ = histograms(
+        classes_ = make_histograms(
             town, width, origin, marital=marital, race=race, sex=sex, middle=middle
         )
         expected = by_hand(town, width, origin, marital, race, sex, middle)
@@ -154,19 +154,19 @@ def test_the_tables_of_the_lattice_are_those_of_plain_loops(town, width, origin,
 
 
 def test_what_is_disclosed_is_what_the_recursion_says(town):
-    counts = histograms(town, 20, sex=0)
-    told = disclosed(counts, 3)
+    counts = make_histograms(town, 20, sex=0)
+    told = compute_disclosures(counts, 3)
     for k in range(4):
         assert told[IMPLICATIONS][k] == max(reference(counts, k))
         assert told[NEGATIONS][k] == max(negations(one, k) for one in counts)
 
 
 def test_the_least_entropy_is_that_of_the_least_varied_class():
-    assert least_entropy([[4, 4, 4, 4], [1, 1]]) == pytest.approx(1)
-    assert least_entropy([[4, 4], [7]]) == 0
+    assert find_least_entropy([[4, 4, 4, 4], [1, 1]]) == pytest.approx(1)
+    assert find_least_entropy([[4, 4], [7]]) == 0
     share = Counter({3: 1, 1: 1})
     bits = -sum(n / 4 * math.log2(n / 4) for n in share)
-    assert least_entropy([[3, 1], [5, 5]]) == pytest.approx(bits)
+    assert find_least_entropy([[3, 1], [5, 5]]) == pytest.approx(bits)
 
 
 def measured(experiment, sample, **settings):
@@ -180,7 +180,7 @@ def lattice(town):
 
 
 def test_all_tables_of_the_lattice_are_measured(lattice):
-    tables = chosen(lattice, part="table")
+    tables = select_rows(lattice, part="table")
     assert len(tables) == 3 * 12 * 2 * 2
     assert len({(row["table"], row["k"], row["knowledge"]) for row in tables}) == len(tables)
     assert all(row["beyond"] >= 0 for row in tables if row["knowledge"] == IMPLICATIONS)
@@ -190,8 +190,8 @@ def test_all_tables_of_the_lattice_are_measured(lattice):
 @pytest.mark.parametrize("knowledge", [IMPLICATIONS, NEGATIONS])
 def test_what_tables_say_together_is_counted_by_hand(lattice, knowledge):
     for k in (1, 3):
-        here = chosen(lattice, part="table", k=k, knowledge=knowledge)
-        (told,) = chosen(lattice, part="together", k=k, knowledge=knowledge)
+        here = select_rows(lattice, part="table", k=k, knowledge=knowledge)
+        (told,) = select_rows(lattice, part="together", k=k, knowledge=knowledge)
         varied = [row for row in here if row["entropy"] > 0]
         right = wrong = tied = 0
         for a, b in combinations(varied, 2):
@@ -211,10 +211,10 @@ def test_what_tables_say_together_is_counted_by_hand(lattice, knowledge):
 def test_the_average_leaves_out_what_cannot_differ(lattice):
     told = figure_6.EXPERIMENT.claims(lattice)[0]
     open_, varied, every = told.ours[1:]
-    rows = chosen(lattice, part="table", knowledge=IMPLICATIONS)
+    rows = select_rows(lattice, part="table", knowledge=IMPLICATIONS)
     below = {
         (row["table"], row["k"]): row["disclosure"]
-        for row in chosen(lattice, part="table", knowledge=NEGATIONS)
+        for row in select_rows(lattice, part="table", knowledge=NEGATIONS)
     }
     left = [row["beyond"] for row in rows if below[row["table"], row["k"]] < 1]
     assert open_.mean == pytest.approx(sum(left) / len(left))
@@ -261,12 +261,12 @@ def test_what_is_found_of_the_lattice_is_said_from_its_rows(lattice):
     _, falling, certain = figure_6.EXPERIMENT.claims(lattice)
     shares = {
         row["k"]: row["in_order_100"]
-        for row in chosen(lattice, part="together", knowledge=IMPLICATIONS)
+        for row in select_rows(lattice, part="together", knowledge=IMPLICATIONS)
     }
     assert f"{min(shares.values()):.1f} to {max(shares.values()):.1f} %" in falling.says
     (worst,) = [
         row
-        for row in chosen(lattice, part="together", knowledge=IMPLICATIONS)
+        for row in select_rows(lattice, part="together", knowledge=IMPLICATIONS)
         if row["in_order_100"] == min(shares.values())
     ]
     assert f"of the {worst['pairs_differ']} pairs" in falling.why
@@ -316,25 +316,25 @@ def test_figure_5_is_judged_by_the_same_rule(town):
 
 @pytest.fixture(scope="module")
 def adult(real_data):
-    return named("adult")
+    return load_dataset("adult")
 
 
 def test_adult_gives_the_known_curves(adult):
-    rows = figure_5.curves(adult, 20, 0, 12)
+    rows = figure_5.measure_curves(adult, 20, 0, 12)
     for knowledge, curve in CURVES.items():
-        told = [row["disclosure"] for row in chosen(rows, knowledge=knowledge)]
+        told = [row["disclosure"] for row in select_rows(rows, knowledge=knowledge)]
         assert [round(one, 4) for one in told] == [float(one) for one in curve.split()]
     claim, _ = figure_5.EXPERIMENT.claims([{"origin": 0, "width": 20, **row} for row in rows])
     assert [round(one.mean, 2) for one in claim.ours] == [5.17, 2.51, 2.12]
-    other = figure_5.curves(adult, 20, 17, 1)
-    told = [round(row["disclosure"], 4) for row in chosen(other, knowledge=IMPLICATIONS)]
+    other = figure_5.measure_curves(adult, 20, 17, 1)
+    told = [round(row["disclosure"], 4) for row in select_rows(other, knowledge=IMPLICATIONS)]
     assert told == [0.2018, 0.2407]
 
 
 def test_adult_s_coarsest_table_is_one_class(adult):
-    (counts,) = histograms(adult, ALL)
+    (counts,) = make_histograms(adult, ALL)
     assert (sum(counts), len(counts)) == (45_222, 14)
-    rows = figure_6.lattice(adult, ALL, 0, "spouse", [3])
-    told = {row["table"]: row for row in chosen(rows, knowledge=NEGATIONS)}
+    rows = figure_6.measure_lattice(adult, ALL, 0, "spouse", [3])
+    told = {row["table"]: row for row in select_rows(rows, knowledge=NEGATIONS)}
     assert told["all, 2, 1, 1"]["disclosure"] == float(negations(counts, 3))
     assert told["all, 1, 1, 1"]["classes"] == 2

@@ -20,12 +20,12 @@ import shoal
 from shoal.core import atomic_file
 from shoal.releases.folder import lock_folder
 from shoal.studies import keys, outcome, running, summary
-from shoal.studies.claims import AGREES, DIFFERS, Claim, number
+from shoal.studies.claims import AGREES, DIFFERS, Claim, compute_mean
 from shoal.studies.experiment import Experiment, Paper
-from shoal.studies.kept import FILE
-from shoal.studies.pages.charts import lines
+from shoal.studies.pages.lines import draw_lines
 from shoal.studies.running import study, study_all
-from shoal.studies.tables import own
+from shoal.studies.stored_measurements import FILE
+from shoal.studies.tables import read_own_table
 
 PAPER = Paper("Somebody 1999", "S. Body, On something, 1999")
 ASKED: list[int] = []
@@ -43,11 +43,11 @@ def measured(lab):
         for k in lab.settings["k"]
         for seed in lab.seeds
     ]
-    return lab.measured(thing, cells)
+    return lab.measure_cells(thing, cells)
 
 
 def claimed(rows):
-    ours = number(rows, "found", said="k = 2", unit=" people", k=2)
+    ours = compute_mean(rows, "found", said="k = 2", unit=" people", k=2)
     verdict = AGREES if ours.mean > 100 else DIFFERS
     return [Claim("There are many.", "about 100", (ours,), verdict, "The table is small.")]
 
@@ -56,7 +56,9 @@ def drawn(rows):
     labels = {"k": "k", "found": "found"}
     title, about = "It falls with k", "Lines: what is found, by k."
     return {
-        "found": lines(rows, x="k", y="found", by="data", title=title, about=about, labels=labels)
+        "found": draw_lines(
+            rows, x="k", y="found", by="data", title=title, about=about, labels=labels
+        )
     }
 
 
@@ -85,15 +87,17 @@ def known(monkeypatch):
     found = {f"somebody-figure-{i}": (PAPER, experiment(seeds=i)) for i in (1, 3)}
     for module in (running, summary):
         monkeypatch.setattr(module, "experiments", lambda: found)
-    monkeypatch.setattr(running, "several", lambda *_: {"adult": own(table(), ROLES)})
+    monkeypatch.setattr(
+        running, "load_datasets", lambda *_: {"adult": read_own_table(table(), ROLES)}
+    )
     return found
 
 
 @pytest.fixture
 def theirs(monkeypatch, known):
     """The same table, as if it were the paper's."""
-    given = replace(own(table(), ROLES), name="adult", told="Adult")
-    monkeypatch.setattr(running, "several", lambda *_: {"adult": given})
+    given = replace(read_own_table(table(), ROLES), name="adult", description="Adult")
+    monkeypatch.setattr(running, "load_datasets", lambda *_: {"adult": given})
     return given
 
 
@@ -189,7 +193,7 @@ def test_all_studies_are_run_once_and_gone_on_with(theirs, tmp_path):
 
 def test_a_stand_in_is_marked_everywhere_and_claims_nothing(monkeypatch, theirs, tmp_path):
     made_up = replace(theirs, stand_in=True)
-    monkeypatch.setattr(running, "several", lambda *_: {"adult": made_up})
+    monkeypatch.setattr(running, "load_datasets", lambda *_: {"adult": made_up})
     found = study("somebody-figure-3", tmp_path, stand_in=True)
     folder = tmp_path / "somebody-figure-3"
     assert not found.claims
@@ -203,14 +207,14 @@ def test_a_stand_in_is_marked_everywhere_and_claims_nothing(monkeypatch, theirs,
 def test_made_up_people_are_not_written_over_real_ones(monkeypatch, theirs, tmp_path):
     study("somebody-figure-3", tmp_path)
     made_up = replace(theirs, table=table(6), stand_in=True)
-    monkeypatch.setattr(running, "several", lambda *_: {"adult": made_up})
+    monkeypatch.setattr(running, "load_datasets", lambda *_: {"adult": made_up})
     with pytest.raises(shoal.OutputError, match="or data"):
         study("somebody-figure-3", tmp_path, stand_in=True)
 
 
 def test_of_a_table_of_one_s_own_no_hash_is_written_and_nothing_is_written_over(known, tmp_path):
     found = study("somebody-figure-3", tmp_path, data=table(4), schema=ROLES)
-    hashed = own(table(4), ROLES).sha256
+    hashed = read_own_table(table(4), ROLES).sha256
     assert found.data[0]["sha256"] is None
     for file in (*found.files, tmp_path / "index.html", tmp_path / "claims.json"):
         assert hashed not in file.read_text()
@@ -271,11 +275,11 @@ def test_a_result_that_is_written_over_leaves_nothing_behind(theirs, known, tmp_
 
 def test_the_summary_says_by_which_code_and_with_which_seeds(theirs, tmp_path, monkeypatch):
     study("somebody-figure-1", tmp_path)
-    monkeypatch.setattr(running, "code", lambda: "another")
+    monkeypatch.setattr(running, "hash_code", lambda: "another")
     study("somebody-figure-3", tmp_path, seeds=2)
-    found = summary.checked(tmp_path)
+    found = summary.check_folder(tmp_path)
     codes = found.to_json()["codes"]
-    assert codes == {"somebody-figure-1": keys.code(), "somebody-figure-3": "another"}
+    assert codes == {"somebody-figure-1": keys.hash_code(), "somebody-figure-3": "another"}
     assert "made by different code" in str(found)
     document = found.studies[1]
     assert document["seeds"] == [0, 1]
@@ -315,7 +319,7 @@ def slow(n):
 
 
 def measured(lab):
-    return lab.measured(slow, [{"n": n} for n in range(4)])
+    return lab.measure_cells(slow, [{"n": n} for n in range(4)])
 
 
 def known():

@@ -17,10 +17,9 @@ from shoal.forecasts.our_table import OurTable, OverlapScenario, tally_codes
 from shoal.forecasts.real_intersection import assign_rows_to_classes
 from shoal.methods import find_method
 from shoal.models.k_anonymity import KAnonymity
-from shoal.studies.claims import AGREES, CORRECTED, DIFFERS, FOUND, PARTLY, number
-from shoal.studies.kept import Kept
+from shoal.studies.claims import AGREES, CORRECTED, DIFFERS, FOUND, PARTLY, compute_mean
+from shoal.studies.datasets import load_dataset
 from shoal.studies.laboratory import Lab
-from shoal.studies.named import named
 from shoal.studies.sattar import (
     figure_1,
     figure_2,
@@ -32,6 +31,7 @@ from shoal.studies.sattar import (
     table_2,
     two_samples,
 )
+from shoal.studies.stored_measurements import StoredMeasurements
 from shoal.studies.tables import Sample
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "sattar_tables1_2.json"
@@ -44,7 +44,7 @@ def golden():
 
 def lab_of(experiment, samples=None, kept=None, **settings):
     asked = {**experiment.settings, **settings}
-    return Lab("a study", samples or {}, asked, range(1), kept or Kept(None))
+    return Lab("a study", samples or {}, asked, range(1), kept or StoredMeasurements(None))
 
 
 # The printed tables
@@ -158,7 +158,7 @@ def test_a_pattern_is_scored_by_hand():
         }
         for (overlap, k), (estimated, real) in said.items()
     ]
-    (found,) = pattern.patterns(rows)
+    (found,) = pattern.score_patterns(rows)
     assert found["rank_overlap"] is None  # the estimate never changes
     assert found["rank_k"] == pytest.approx(1)
     assert (found["change_overlap"], found["real_change_overlap"]) == (0, 2)
@@ -167,7 +167,7 @@ def test_a_pattern_is_scored_by_hand():
     assert found["error"] == found["bias"] == pytest.approx((48 + 46 + 9 + 7) / 4)
     assert found["error_in_both"] == pytest.approx((46 + 42 + 8 + 4) / 4)
     assert found["error_constant"] == 1  # of 1, 2, 3 and 4 from 2.5
-    (judged,) = pattern.judged([found])
+    (judged,) = pattern.judge_patterns([found])
     assert {judged[way] for way in pattern.FOLLOWED} == {0}
 
 
@@ -176,11 +176,11 @@ def test_rank_is_spearman_s_formula():
     one, other = rng.permutation(8), rng.permutation(8)
     line = [{"estimated": a, "real": b} for a, b in zip(one, other, strict=True)]
     formula = 1 - 6 * ((one - other) ** 2).sum() / (8 * (64 - 1))
-    assert pattern.rank(line) == pytest.approx(formula)
+    assert pattern.compute_rank_correlation(line) == pytest.approx(formula)
 
 
 def of(*values):
-    return number([{"x": value, "seed": i} for i, value in enumerate(values)], "x")
+    return compute_mean([{"x": value, "seed": i} for i, value in enumerate(values)], "x")
 
 
 @pytest.mark.parametrize(
@@ -198,16 +198,16 @@ def of(*values):
     ],
 )
 def test_an_estimate_follows_by_its_change(change, real, expected):
-    assert pattern.follows(of(*change), of(*real)) is expected
+    assert pattern.is_following(of(*change), of(*real)) is expected
 
 
 def test_order_and_level_have_their_limits():
     clear, noise = of(5.0, 5.1), of(-9.0, 9.0)
-    assert pattern.ordered(of(0.95), clear, clear)
-    assert not pattern.ordered(of(0.85), clear, clear)
-    assert not pattern.ordered(of(1.0), noise, clear)
-    assert pattern.captured(of(1.0), of(2.0))
-    assert not pattern.captured(of(2.0), of(2.0))  # a constant's
+    assert pattern.is_same_order(of(0.95), clear, clear)
+    assert not pattern.is_same_order(of(0.85), clear, clear)
+    assert not pattern.is_same_order(of(1.0), noise, clear)
+    assert pattern.is_captured(of(1.0), of(2.0))
+    assert not pattern.is_captured(of(2.0), of(2.0))  # a constant's
 
 
 @pytest.mark.parametrize(
@@ -215,7 +215,7 @@ def test_order_and_level_have_their_limits():
     [((True, True), AGREES), ((True, False), PARTLY), ((False, False), DIFFERS)],
 )
 def test_the_verdict_follows_the_numbers(followed, expected):
-    assert pattern.verdict(followed) == expected
+    assert pattern.decide_verdict(followed) == expected
 
 
 def test_the_limits_are_told():
@@ -243,7 +243,7 @@ def tiny():
 
 def test_every_step_is_the_chance_of_too_few_values():
     ours, asked = tiny(), OverlapScenario(0.2, 18, confidence=0.6)
-    counted, chance, somebody, own, alike = ladder.steps(ours, asked)
+    counted, chance, somebody, own, alike = ladder.lift_assumptions(ours, asked)
     n, total = asked.rows, ours.people
     for class_ in range(ours.classes):
         inside = ours.values[ours.class_ == class_].tolist()
@@ -273,11 +273,11 @@ def _fewer(appears, need):
 
 def test_everybody_alike_draws_from_the_whole_table():
     ours, asked = tiny(), OverlapScenario(0.2, 18)
-    found = ladder.alike(ours, asked)
+    found = ladder.estimate_alike(ours, asked)
     assert found.name == ladder.ALIKE
     assert 0 < found.risk < 1
     # nobody elsewhere: nobody exposed
-    assert ladder.alike(ours, replace(asked, overlap=0.0)).risk == 0
+    assert ladder.estimate_alike(ours, replace(asked, overlap=0.0)).risk == 0
 
 
 # The experiment
@@ -316,7 +316,7 @@ def test_one_cell_counts_what_came_true():
         "pool": 120,
         "repeats": 2,
     }
-    rows = two_samples.compared(people(), **asked)
+    rows = two_samples.compare_estimators(people(), **asked)
     names = {(row["estimator"], row["confidence"], row["l"]) for row in rows}
     readings = [two_samples.AT_LEAST, two_samples.BEST]
     assert len(rows) == len(names) == 3 * (2 + 2 * 6) + 5  # of them the steps, at one l
@@ -338,15 +338,15 @@ def test_one_cell_counts_what_came_true():
             if (row["estimator"], row["confidence"], row["l"]) == (reading, c, l)
         ]
         assert said == sorted(said)
-    assert rows == two_samples.compared(people(), **asked)
+    assert rows == two_samples.compare_estimators(people(), **asked)
 
 
 def test_real_risk_is_counted_by_brute_force():
-    chosen = two_samples._people(people(), two_samples.EVERYBODY, two_samples.CODES)
+    chosen = two_samples._read_people(people(), two_samples.EVERYBODY, two_samples.CODES)
     pair = two_samples.SamplePair.draw(chosen, 250, 80, 1)
     publish = two_samples.OtherPublisher("mondrian", KAnonymity(3))
     ours, theirs = pair.ours(publish), pair.theirs(publish)
-    held = two_samples._Held(ours, theirs, OverlapScenario(80 / 330, 330))
+    held = two_samples._Releases(ours, theirs, OverlapScenario(80 / 330, 330))
     exposed, both, alone = set(), set(), set()
     for i in range(80):  # the first people of both tables are the same
         class_ = int(ours.class_[i])
@@ -374,13 +374,13 @@ def test_real_risk_is_counted_by_brute_force():
     )
     # a class there that shares nothing with a class here: its people are no match
     nothing = replace(theirs, bits=np.zeros_like(theirs.bits))
-    astray = two_samples._Held(ours, nothing, OverlapScenario(80 / 330, 330)).truth(2)
+    astray = two_samples._Releases(ours, nothing, OverlapScenario(80 / 330, 330)).truth(2)
     assert (astray["real"], astray["no_match"]) == (0, len(both))
     assert astray["alone_of_exposed"] is None
 
 
 def test_groups_are_the_first_two_digits_and_samples_leave_the_pool():
-    rows = two_samples._people(people(), two_samples.OCCUPIED, two_samples.GROUPS)
+    rows = two_samples._read_people(people(), two_samples.OCCUPIED, two_samples.GROUPS)
     assert rows.rows == sum(job != 999 for job in people().table["occ1950"].to_pylist())
     assert rows.sensitive.size == len(
         {job // 10 for job in people().table["occ1950"].to_pylist() if job != 999}
@@ -389,7 +389,7 @@ def test_groups_are_the_first_two_digits_and_samples_leave_the_pool():
 
 @pytest.fixture(scope="module")
 def measured():
-    samples, kept = {"ipums-stacked": people()}, Kept(None)
+    samples, kept = {"ipums-stacked": people()}, StoredMeasurements(None)
     return {
         one: one.measure(lab_of(one.EXPERIMENT, samples, kept, **SMALL))
         for one in (figure_1, figure_2, figure_3)
@@ -433,8 +433,8 @@ def scored(cells, estimate):
         for c in two_samples.CONFIDENCES
         if c != two_samples.C
     ]
-    found = pattern.patterns([*said, *extra])
-    return figure_3.claims([*said, *found, *figure_3._judged(found)])
+    found = pattern.score_patterns([*said, *extra])
+    return figure_3.claims([*said, *found, *figure_3._judge_estimates(found)])
 
 
 @pytest.fixture(scope="module")
@@ -490,10 +490,10 @@ def test_the_risk_of_one_release_is_told_apart(measured):
 
 def test_the_notes_say_how_the_real_table_is(real_data, monkeypatch):
     monkeypatch.setenv("SHOAL_DATA", str(real_data))
-    sample = named("ipums-stacked")
+    sample = load_dataset("ipums-stacked")
     some = sample.applicable()
     most = max(two_samples.SETTINGS["overlap"])
-    codes = two_samples.grouped(sample.columns(), sample.sensitive)[sample.sensitive]
+    codes = two_samples.group_occupations(sample.columns(), sample.sensitive)[sample.sensitive]
     told = " ".join(two_samples.NOTES)
     room = (some.rows - most) // 2
     numbers = (sample.rows, sample.rows - 200_000, some.rows, room)

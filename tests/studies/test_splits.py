@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from shoal import UsageError
-from shoal.studies.splits import KINDS, shares, split
+from shoal.studies.splits import KINDS, compute_provider_shares, split
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -36,7 +36,7 @@ def test_the_sizes_follow_the_law(kind):
 
 
 def test_exponential_shares_fall_by_the_same_factor():
-    found = shares(10, "exponential")
+    found = compute_provider_shares(10, "exponential")
     assert np.allclose(found[1:] / found[:-1], np.exp(-0.5))
     assert found.sum() == pytest.approx(1)
 

@@ -7,8 +7,8 @@ import pytest
 from scipy.stats import chi2_contingency
 
 from shoal import UsageError
-from shoal.studies.named import SOURCES, named, several
-from shoal.studies.stand_in import Crowd, people
+from shoal.studies.datasets import SOURCES, load_dataset, load_datasets
+from shoal.studies.stand_in import MadeUpPeople, draw_stand_in
 
 KINDS = {
     "age": "int64",
@@ -65,16 +65,16 @@ def without_data(monkeypatch, tmp_path):
 
 
 def columns(name, rows=None):
-    table = named(name, True, rows=rows).table
+    table = load_dataset(name, True, rows=rows).table
     return {column: np.array(table[column].to_pylist()) for column in table.column_names}
 
 
 @pytest.mark.parametrize("name", SOURCES)
 def test_it_has_the_columns_kinds_and_rows_and_says_what_it_is(name):
-    one = named(name, True)
+    one = load_dataset(name, True)
     source = SOURCES[name]
     assert one.stand_in
-    assert one.told == f"made-up people in the shape of {source.of.title}"
+    assert one.description == f"made-up people in the shape of {source.of.title}"
     assert one.name == name
     assert one.rows == source.of.rows
     assert one.table.column_names == [*source.quasi, *source.sensitive]
@@ -88,7 +88,7 @@ def test_it_has_the_columns_kinds_and_rows_and_says_what_it_is(name):
 
 @pytest.mark.parametrize("name", SIZES)
 def test_its_domains_are_as_large_as_the_real_ones(name):
-    table = named(name, True).table
+    table = load_dataset(name, True).table
     assert {column: len(table[column].unique()) for column in SIZES[name]} == SIZES[name]
 
 
@@ -102,7 +102,7 @@ def test_nothing_applies_to_children_and_to_those_without_work():
     grown = (found["age"] >= 25) & (found["age"] < 55)
     assert no_job[grown].mean() < 0.25 < 0.6 < no_job[found["age"] >= 70].mean()
     assert ((found["inctot"] == 999_999) == (found["age"] < 14)).all()
-    assert named("ipums-1970", True).applicable().rows == int((~no_job).sum())
+    assert load_dataset("ipums-1970", True).applicable().rows == int((~no_job).sum())
 
 
 def related(first, second):
@@ -138,35 +138,35 @@ def test_columns_go_together(name):
 
 
 def test_it_is_the_same_each_time_and_of_one_law_in_any_size():
-    assert people("adult", 500).equals(people("adult", 500))
-    assert not people("adult", 500).equals(people("adult", 501).slice(0, 500))
+    assert draw_stand_in("adult", 500).equals(draw_stand_in("adult", 500))
+    assert not draw_stand_in("adult", 500).equals(draw_stand_in("adult", 501).slice(0, 500))
     few, many = columns("adult", 15_000)["occupation"], columns("adult")["occupation"]
     for job in np.unique(many):
         assert abs((few == job).mean() - (many == job).mean()) < 0.015
 
 
 def test_a_small_one_is_for_trials():
-    one = named("ipums-stacked", True, rows=300)
+    one = load_dataset("ipums-stacked", True, rows=300)
     assert one.rows == 300
     assert one.stand_in
-    assert one.sha256 != named("ipums-stacked", True, rows=301).sha256
+    assert one.sha256 != load_dataset("ipums-stacked", True, rows=301).sha256
     with pytest.raises(UsageError, match="shows nothing"):
-        named("adult", True, rows=3)
+        load_dataset("adult", True, rows=3)
 
 
 def test_the_stand_in_is_taken_whether_the_data_is_here_or_not(monkeypatch, tmp_path):
     monkeypatch.setenv("SHOAL_DATA", str(tmp_path))
     (tmp_path / "adult.csv.gz").write_bytes(b"not read")
-    assert all(one.stand_in for one in several(["adult", "adult-train"], True).values())
+    assert all(one.stand_in for one in load_datasets(["adult", "adult-train"], True).values())
 
 
 def test_values_are_drawn_by_the_weights_of_their_group():
-    crowd = Crowd(np.random.default_rng(0), np.random.default_rng(0), 30_000)
+    crowd = MadeUpPeople(np.random.default_rng(0), np.random.default_rng(0), 30_000)
     group = np.repeat([0, 1, 2], 10_000)
     weights = np.array([[1.0, 3, 0, 0], [0, 0, 5, 5], [1, 1, 1, 1]])
-    found = crowd.drawn(weights, group)
+    found = crowd.draw(weights, group)
     for one in range(3):
         shares = np.bincount(found[group == one], minlength=4) / 10_000
         assert np.abs(shares - weights[one] / weights[one].sum()).max() < 0.015
-    rare = crowd.drawn(np.array([[1.0, 1e-12, 1e-12]]), crowd.everybody())
+    rare = crowd.draw(np.array([[1.0, 1e-12, 1e-12]]), crowd.make_one_group())
     assert set(rare) == {0, 1, 2}  # every value occurs

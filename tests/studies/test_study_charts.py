@@ -9,9 +9,12 @@ from statistics import fmean
 import pytest
 
 from shoal.reports.charts.theme import COLOUR, PALETTE, draw_svg, join_title, tabulate_chart
-from shoal.studies.pages.axes import TITLE, two_lines
-from shoal.studies.pages.charts import bars, dots, grid, lines
-from shoal.studies.pages.looks import STEPS, TONES
+from shoal.studies.pages.axes import TITLE, arrange_in_two_lines
+from shoal.studies.pages.bars import draw_bars
+from shoal.studies.pages.dots import draw_dots
+from shoal.studies.pages.grid import draw_grid
+from shoal.studies.pages.lines import draw_lines
+from shoal.studies.pages.series_style import STEPS, TONES
 
 WORDS = {"title": "What was found", "about": "Lines: what is drawn."}
 
@@ -40,7 +43,7 @@ def drawn_text(spec) -> str:
     return draw_svg(spec)
 
 
-@pytest.mark.parametrize("draw", [lines, bars])
+@pytest.mark.parametrize("draw", [draw_lines, draw_bars])
 def test_means_and_spreads_are_those_of_the_rows(draw):
     spec = draw(measured(), x="k", y="hit", by="method", panel="data", unit=" %", **WORDS)
     heads, rows = tabulate_chart(spec)
@@ -59,10 +62,10 @@ def test_means_and_spreads_are_those_of_the_rows(draw):
 
 def test_one_run_has_no_band_and_no_spread_in_its_table():
     rows = [row for row in measured() if row["seed"] == 0 and row["data"] == "adult"]
-    spec = lines(rows, x="k", y="hit", by="method", **WORDS)
+    spec = draw_lines(rows, x="k", y="hit", by="method", **WORDS)
     assert tabulate_chart(spec)[0] == ("method", "k", "hit")
     assert not [one for one in spec["layer"] if one["mark"]["type"] == "area"]
-    again = lines(measured(), x="k", y="hit", by="method", **WORDS)
+    again = draw_lines(measured(), x="k", y="hit", by="method", **WORDS)
     assert [one for one in again["layer"] if one["mark"]["type"] == "area"]
 
 
@@ -73,23 +76,25 @@ def test_what_was_not_measured_is_left_out():
         {"k": 10, "hit": float("nan")},
         {"k": 20, "hit": 7.0},
     ]
-    for draw in (lines, bars, dots):
+    for draw in (draw_lines, draw_bars, draw_dots):
         assert [one["mean"] for one in values(draw(rows, x="k", y="hit", by="", **WORDS))] == [7.0]
         assert join_title(draw(rows[:3], x="k", y="hit", by="", **WORDS)) == "Nothing was measured"
 
 
 def test_numbers_are_in_their_order_and_say_what_they_are_of():
-    spec = lines(measured(), x="seed", y="hit", by="k", labels={"k": "k", "seed": "run"}, **WORDS)
+    spec = draw_lines(
+        measured(), x="seed", y="hit", by="k", labels={"k": "k", "seed": "run"}, **WORDS
+    )
     line = next(one for one in spec["layer"] if one["mark"]["type"] == "line")
     assert line["encoding"]["color"]["scale"]["domain"] == ["k = 5", "k = 10"]
     assert spec["encoding"]["x"]["axis"]["title"] == "run"
-    beside = bars(measured(), x="k", y="hit", by="", **WORDS)
+    beside = draw_bars(measured(), x="k", y="hit", by="", **WORDS)
     assert beside["encoding"]["x"]["scale"]["domain"] == ["5", "10"]
 
 
 def test_series_differ_in_colour_and_in_shape():
     rows = [{"k": k, "hit": k + i, "method": f"m{i}"} for k in (1, 2) for i in range(9)]
-    spec = lines(rows, x="k", y="hit", by="method", **WORDS)
+    spec = draw_lines(rows, x="k", y="hit", by="method", **WORDS)
     points = next(one for one in spec["layer"] if one["mark"]["type"] == "point")
     line = next(one for one in spec["layer"] if one["mark"]["type"] == "line")
     colours, shapes = (points["encoding"][key]["scale"]["range"] for key in ("color", "shape"))
@@ -119,7 +124,7 @@ def test_lines_and_marks_stand_off_the_page_in_light_and_in_dark():
 
 
 def test_text_stands_off_the_page_in_light_and_in_dark():
-    drawn = bars(
+    drawn = draw_bars(
         measured(),
         x="k",
         y="hit",
@@ -141,7 +146,7 @@ def test_text_stands_off_the_page_in_light_and_in_dark():
 def test_tones_are_in_order_where_the_series_are_numbers():
     def tones(values):
         rows = [{"k": 1, "hit": 2.0, "by": value} for value in values]
-        spec = lines(rows, x="k", y="hit", by="by", **WORDS)
+        spec = draw_lines(rows, x="k", y="hit", by="by", **WORDS)
         point = next(one for one in spec["layer"] if one["mark"]["type"] == "point")
         return point["encoding"]["color"]["scale"]["range"]
 
@@ -150,7 +155,7 @@ def test_tones_are_in_order_where_the_series_are_numbers():
     assert tones([True, False]) == [COLOUR[one] for one in TONES[:2]]
 
 
-@pytest.mark.parametrize("draw", [lines, bars])
+@pytest.mark.parametrize("draw", [draw_lines, draw_bars])
 def test_large_numbers_that_are_nearly_alike_stay_apart(draw):
     rows = [
         {"x": 1234567 + i, "by": 7654321 + j, "panel": 2345678 + j, "y": float(10 * i + j)}
@@ -165,7 +170,7 @@ def test_large_numbers_that_are_nearly_alike_stay_apart(draw):
 
 def test_runs_that_do_not_differ_have_no_band():
     rows = [{"k": k, "hit": 4.0, "seed": seed} for k in (1, 2) for seed in (0, 1)]
-    for draw, mark in ((lines, "area"), (bars, "rule")):
+    for draw, mark in ((draw_lines, "area"), (draw_bars, "rule")):
         spec = draw(rows, x="k", y="hit", by="", **WORDS)
         kinds = [
             one["mark"] if one["mark"] == "bar" else one["mark"]["type"] for one in spec["layer"]
@@ -175,18 +180,20 @@ def test_runs_that_do_not_differ_have_no_band():
 
 
 def test_every_tick_of_a_crowded_axis_is_told():
-    told = two_lines(["10", "20", "25", "33", "50", "100"], [0, 0.3, 0.4, 0.52, 0.7, 1], 140)
+    told = arrange_in_two_lines(
+        ["10", "20", "25", "33", "50", "100"], [0, 0.3, 0.4, 0.52, 0.7, 1], 140
+    )
     assert [line[-1] for line in told] == ["10", "20", "25", "33", "50", "100"]
     assert [len(line) for line in told] == [1, 1, 2, 1, 1, 1]
     rows = [{"x": x, "y": 1.0, "p": p} for x in (10, 20, 25, 33, 100) for p in "abc"]
-    drawn = drawn_text(lines(rows, x="x", y="y", by="", panel="p", log_x=True, **WORDS))
+    drawn = drawn_text(draw_lines(rows, x="x", y="y", by="", panel="p", log_x=True, **WORDS))
     assert drawn.count(">25<") == 3
 
 
 def test_words_of_the_paper_do_not_lie_on_each_other():
     rows = [{"k": k, "hit": float(k)} for k in range(0, 101, 10)]
     theirs = [{"k": 10, "hit": y, "said": "paper: nearly"} for y in (40, 41, 42, 90)]
-    spec = lines(rows, x="k", y="hit", by="", theirs=theirs, **WORDS)
+    spec = draw_lines(rows, x="k", y="hit", by="", theirs=theirs, **WORDS)
     (words,) = (
         one["data"]["values"]
         for one in spec["layer"]
@@ -201,7 +208,7 @@ def test_words_of_the_paper_do_not_lie_on_each_other():
 
 def test_a_papers_figure_inside_a_bar_is_edged_and_told_above_it():
     rows = [{"x": x, "y": 8.0, "by": by} for x in "ab" for by in "cd"]
-    spec = bars(
+    spec = draw_bars(
         rows, x="x", y="y", by="by", theirs=[{"x": "a", "y": 3, "by": "d", "said": "3!"}], **WORDS
     )
     strokes = [
@@ -216,14 +223,14 @@ def test_a_papers_figure_inside_a_bar_is_edged_and_told_above_it():
 
 
 def test_a_long_title_is_folded():
-    spec = lines(measured(), x="k", y="hit", by="", title="words and words " * 9, about="a")
+    spec = draw_lines(measured(), x="k", y="hit", by="", title="words and words " * 9, about="a")
     assert len(spec["title"]) > 1
     assert max(map(len, spec["title"])) <= TITLE
 
 
 def test_nothing_is_drawn_at_the_foot_of_a_logarithmic_scale_and_told_as_it_is():
     rows = [{"m": m, "checks": c, "verifier": "v"} for m, c in ((1, 0), (2, 30), (3, 900))]
-    spec = lines(rows, x="m", y="checks", by="verifier", log_y=True, **WORDS)
+    spec = draw_lines(rows, x="m", y="checks", by="verifier", log_y=True, **WORDS)
     assert [one["at"] for one in values(spec)] == [2.0, 30.0, 900.0]
     assert [row[-1] for row in tabulate_chart(spec)[1]] == [0.0, 30.0, 900.0]
     assert spec["encoding"]["y"]["scale"]["domain"] == [2.0, 1000.0]
@@ -235,7 +242,7 @@ def test_the_papers_figures_stand_in_their_panel_with_their_words():
         {"k": 5, "hit": 12, "method": "a", "data": "adult", "said": "paper: about 12 %"},
         {"k": 5, "hit": 200, "said": "everywhere"},
     ]
-    spec = lines(measured(), x="k", y="hit", by="method", panel="data", theirs=theirs, **WORDS)
+    spec = draw_lines(measured(), x="k", y="hit", by="method", panel="data", theirs=theirs, **WORDS)
     first, second = (json.dumps(one) for one in spec["concat"])
     assert "paper: about 12 %" in first
     assert "everywhere" in first
@@ -246,7 +253,7 @@ def test_the_papers_figures_stand_in_their_panel_with_their_words():
     assert high >= 200
     # One panel alone is drawn without its name, and still has them.
     alone = [row for row in measured() if row["data"] == "adult"]
-    for draw in (lines, bars):
+    for draw in (draw_lines, draw_bars):
         one = draw(alone, x="k", y="hit", by="method", panel="data", theirs=theirs, **WORDS)
         drawn = drawn_text(one)  # over a bar in as many lines as it is narrow
         assert "paper: about 12 %" in drawn or ("paper: about<" in drawn and ">12 %<" in drawn)
@@ -254,13 +261,13 @@ def test_the_papers_figures_stand_in_their_panel_with_their_words():
 
 def test_every_row_is_a_dot_and_the_diagonal_ends_alike():
     rows = [{"real": i, "estimated": 2.0 * i, "by": "e"} for i in range(1, 40)]
-    spec = dots(rows, x="real", y="estimated", by="by", diagonal=True, **WORDS)
+    spec = draw_dots(rows, x="real", y="estimated", by="by", diagonal=True, **WORDS)
     assert len(values(spec)) == 39
     scales = [spec["encoding"][axis]["scale"]["domain"] for axis in ("x", "y")]
     assert scales[0] == scales[1]
     assert "the same" in drawn_text(spec)
     # Where one is far smaller than the other it has a scale of its own, and the line stays in it.
-    flat = dots(
+    flat = draw_dots(
         [{**row, "estimated": 90.0 + row["real"] / 9} for row in rows] + rows[:3],
         x="estimated",
         y="real",
@@ -271,7 +278,7 @@ def test_every_row_is_a_dot_and_the_diagonal_ends_alike():
     ends = [flat["encoding"][axis]["scale"]["domain"] for axis in ("x", "y")]
     line = flat["layer"][0]["data"]["values"]
     assert all(low <= one["x"] == one["mean"] <= high for one in line for low, high in ends)
-    logs = dots(rows, x="real", y="estimated", by="", log_x=True, log_y=True, **WORDS)
+    logs = draw_dots(rows, x="real", y="estimated", by="", log_x=True, log_y=True, **WORDS)
     assert logs["encoding"]["x"]["scale"]["type"] == "log"
     assert "the same" not in drawn_text(logs)
 
@@ -281,20 +288,22 @@ def test_a_table_is_printed_with_rows_set_off():
         {"race": "black", "zip": "0213*", "k": 2, "alone": False},
         {"race": None, "zip": "0214*", "k": 0.3333333, "alone": True},
     ]
-    spec = grid(rows, columns={"race": "Race", "zip": "ZIP", "k": "k"}, marked="alone", **WORDS)
+    spec = draw_grid(
+        rows, columns={"race": "Race", "zip": "ZIP", "k": "k"}, marked="alone", **WORDS
+    )
     heads, told = tabulate_chart(spec)
     assert heads == ("Race", "ZIP", "k", "Set off")
     assert told == (("black", "0213*", "2", ""), ("–", "0214*", "0.333", "yes"))
     drawn = drawn_text(spec)
     assert all(f">{text}<" in drawn for text in ("Race", "0213*", "0214*", "0.333"))
-    assert "Set off" not in tabulate_chart(grid(rows, columns=["race"], **WORDS))[0]
-    assert join_title(grid([], columns=["race"], **WORDS)) == "The table has no rows"
+    assert "Set off" not in tabulate_chart(draw_grid(rows, columns=["race"], **WORDS))[0]
+    assert join_title(draw_grid([], columns=["race"], **WORDS)) == "The table has no rows"
 
 
 EVIL = ["<b>&\"'", "a.b[0]", "datum['x']", "\x00null", "日本", "x" * 90]
 
 
-@pytest.mark.parametrize("draw", [lines, bars])
+@pytest.mark.parametrize("draw", [draw_lines, draw_bars])
 def test_names_are_text_and_never_markup_or_expressions(draw):
     rows = [
         {evil: name, "by": evil, "panel": name, "y": 1.5}
@@ -311,7 +320,7 @@ def test_names_are_text_and_never_markup_or_expressions(draw):
 
 def test_a_printed_table_is_text():
     rows = [{"x": evil, EVIL[1]: evil} for evil in EVIL]
-    drawn = drawn_text(grid(rows, columns=["x", EVIL[1]], title=EVIL[0], about=EVIL[0]))
+    drawn = drawn_text(draw_grid(rows, columns=["x", EVIL[1]], title=EVIL[0], about=EVIL[0]))
     assert "<b>" not in drawn
     assert all(text in drawn for text in ("&lt;b&gt;", "a.b[0]", "日本"))
 
@@ -319,13 +328,13 @@ def test_a_printed_table_is_text():
 def test_every_kind_of_axis_can_be_drawn():
     text = [{**row, "k": f"k = {row['k']}"} for row in measured()]
     for spec in (
-        lines(text, x="k", y="hit", by="method", **WORDS),
-        lines(
+        draw_lines(text, x="k", y="hit", by="method", **WORDS),
+        draw_lines(
             measured(), x="k", y="hit", by="method", panel="seed", log_x=True, unit=" s", **WORDS
         ),
-        bars(text, x="k", y="hit", by="method", panel="seed", **WORDS),
-        bars([{"x": 1, "y": -3.0}, {"x": 2, "y": 0}], x="x", y="y", by="", **WORDS),
-        lines([{"x": 1, "y": 0}], x="x", y="y", by="", log_y=True, **WORDS),
+        draw_bars(text, x="k", y="hit", by="method", panel="seed", **WORDS),
+        draw_bars([{"x": 1, "y": -3.0}, {"x": 2, "y": 0}], x="x", y="y", by="", **WORDS),
+        draw_lines([{"x": 1, "y": 0}], x="x", y="y", by="", log_y=True, **WORDS),
     ):
         assert drawn_text(spec).startswith("<svg")
         assert json.dumps(spec, allow_nan=False)

@@ -9,13 +9,19 @@ import pytest
 
 from shoal.core.errors import UsageError
 from shoal.reports.document import NotedText, Page, Section, Table
-from shoal.studies.claims import AGREES, CORRECTED, DIFFERS, FOUND, Claim, number
-from shoal.studies.pages.charts import lines
-from shoal.studies.pages.rows import FEW, means, measurements
-from shoal.studies.pages.study import STAND_IN, checked_page, marked, study_page, unprinted
-from shoal.studies.pages.tables import traced
-from shoal.studies.pages.told import BESIDE, SPREAD, claimed
-from shoal.studies.pages.words import summed_up
+from shoal.studies.claims import AGREES, CORRECTED, DIFFERS, FOUND, Claim, compute_mean
+from shoal.studies.pages.checked import make_claims_page
+from shoal.studies.pages.claim_summary import BESIDE, SPREAD, select_claims
+from shoal.studies.pages.lines import draw_lines
+from shoal.studies.pages.rows import FEW, average_seeds, describe_measurements
+from shoal.studies.pages.study import (
+    STAND_IN,
+    make_study_page,
+    mark_stand_in,
+    remove_printed,
+)
+from shoal.studies.pages.tables import make_trace_table
+from shoal.studies.pages.words import summarise_verdicts
 
 ROWS = [
     {"data": "adult", "k": k, "seed": seed, "hit": 50.0 / k + 0.25 * seed, "people": [k, seed]}
@@ -29,18 +35,21 @@ def document(stand_in: bool = False, name: str = "ganta-figure-1", **parts):
         Claim(
             "Of two releases 12 % are known.",
             "about 12 %",
-            (number(ROWS, "hit", said="Adult, k = 5", unit=" %", k=5),),
+            (compute_mean(ROWS, "hit", said="Adult, k = 5", unit=" %", k=5),),
             DIFFERS,
             "The subsets are <larger>.",
-            (number(ROWS, "hit", k=10),),
+            (compute_mean(ROWS, "hit", k=10),),
         ),
         Claim(
             "A larger k helps.",
             "",
-            (number(ROWS, "hit", said="k = 5", k=5), number(ROWS, "hit", said="k = 10", k=10)),
+            (
+                compute_mean(ROWS, "hit", said="k = 5", k=5),
+                compute_mean(ROWS, "hit", said="k = 10", k=10),
+            ),
             AGREES,
         ),
-        Claim("Halves are told.", "", (number(ROWS, "hit", said="all"),), FOUND),
+        Claim("Halves are told.", "", (compute_mean(ROWS, "hit", said="all"),), FOUND),
     )
     return {
         "edition": 2,
@@ -70,7 +79,7 @@ def document(stand_in: bool = False, name: str = "ganta-figure-1", **parts):
 
 
 def chart():
-    return {"hits": lines(ROWS, x="k", y="hit", by="", title="Hits fall", about="A line.")}
+    return {"hits": draw_lines(ROWS, x="k", y="hit", by="", title="Hits fall", about="A line.")}
 
 
 def said(html: str) -> str:
@@ -80,7 +89,7 @@ def said(html: str) -> str:
 
 
 def test_a_studys_page_says_claims_verdicts_reasons_and_how_it_was_made():
-    page = study_page(document(), chart())
+    page = make_study_page(document(), chart())
     text = said(page.html())
     for part in (
         "about 12 %",
@@ -112,7 +121,7 @@ def test_a_studys_page_says_claims_verdicts_reasons_and_how_it_was_made():
 
 
 def test_what_was_found_beside_the_paper_is_told_apart_and_not_counted():
-    page = study_page(document(), {})
+    page = make_study_page(document(), {})
     first, second = page.sections[:2]
     assert [row[1][0].text for row in first.blocks[0].rows] == [
         "Of two releases 12 % are known.",
@@ -123,7 +132,7 @@ def test_what_was_found_beside_the_paper_is_told_apart_and_not_counted():
     assert [row[1][0].text for row in second.blocks[0].rows] == ["Halves are told."]
     assert second.blocks[1].rows[0][2:5] == ("hit", "all", 6)
     some = [one for one in document()["claims"] if one["verdict"] == "found"]
-    alone = said(study_page(document(claims=some), {}).html())
+    alone = said(make_study_page(document(claims=some), {}).html())
     assert "No claim of the paper is compared here." in alone
     assert "Verdict" not in alone
 
@@ -151,21 +160,21 @@ def test_what_was_found_beside_the_paper_is_told_apart_and_not_counted():
     ],
 )
 def test_the_line_to_run_it_again_asks_for_what_is_not_usual(parts, line):
-    blocks = study_page(document(**parts), {}).sections[-1].blocks
+    blocks = make_study_page(document(**parts), {}).sections[-1].blocks
     assert blocks[-1].text == line
     note = [fact.note for fact in blocks[1].items if fact.label == "k"]
     assert note == ["(the study's own: 5, 10)" if "k=" in line else ""]
 
 
 def test_the_chart_stands_on_the_pages_own_ground():
-    html = study_page(document(), chart()).html()
+    html = make_study_page(document(), chart()).html()
     assert chart()["hits"]["background"] == "white"
     assert 'fill="white"' not in html
 
 
 def test_a_stand_in_is_marked_first_and_compared_with_nothing():
-    drawn = {name: marked(spec, stand_in=True) for name, spec in chart().items()}
-    page = study_page(document(stand_in=True), drawn)
+    drawn = {name: mark_stand_in(spec, stand_in=True) for name, spec in chart().items()}
+    page = make_study_page(document(stand_in=True), drawn)
     text = said(page.html())
     assert page.lead.startswith(STAND_IN)
     assert text.index("Synthetic stand-in") < text.index("Hits fall")
@@ -173,17 +182,17 @@ def test_a_stand_in_is_marked_first_and_compared_with_nothing():
     assert "Verdict" not in text
     assert "about 12 %" not in text
     assert "--stand-in" in text
-    assert marked(chart()["hits"], stand_in=False) == chart()["hits"]
+    assert mark_stand_in(chart()["hits"], stand_in=False) == chart()["hits"]
 
 
 def test_other_data_or_settings_are_compared_with_nothing():
-    text = said(study_page(document(claims=[]), {}).html())
+    text = said(make_study_page(document(claims=[]), {}).html())
     assert "Nothing is compared with the paper here" in text
     assert "Chart" not in text
 
 
 def test_every_number_is_traced_to_its_rows_and_file():
-    (table,) = traced(claimed(document()["claims"]), ["a.json", "a.json"])
+    (table,) = make_trace_table(select_claims(document()["claims"]), ["a.json", "a.json"])
     assert [row[2:] for row in table.rows] == [
         ("hit", "k = 5", 3, "a.json"),
         ("hit", "k = 10", 3, "a.json"),
@@ -195,7 +204,7 @@ def test_every_number_is_traced_to_its_rows_and_file():
 
 def test_the_page_of_all_claims():
     studies = [document(), document(name="ganta-figure-2"), document(True, "sattar-figure-1")]
-    page = checked_page(studies, "page.html", "results.json")
+    page = make_claims_page(studies, "page.html", "results.json")
     text, html = said(page.html()), page.html()
     assert "2 of 4 claims agree, 2 differ." in text
     assert [(fact.label, fact.value) for fact in page.sections[0].blocks[0].items] == [
@@ -211,11 +220,11 @@ def test_the_page_of_all_claims():
     assert text.count(BESIDE) == 1
     assert page.sections[-1].blocks[0].rows[0][2:] == (2, 1)
     assert Page.from_json(json.loads(json.dumps(page.to_json()))).html() == html
-    assert "No study has been run" in said(checked_page([], "page.html", "results.json").html())
+    assert "No study has been run" in said(make_claims_page([], "page.html", "results.json").html())
 
 
 def warned(*studies):
-    blocks = checked_page(studies, "page.html", "results.json").sections[0].blocks
+    blocks = make_claims_page(studies, "page.html", "results.json").sections[0].blocks
     return [block.heading for block in blocks if block.kind == "callout"]
 
 
@@ -225,7 +234,7 @@ def test_studies_of_other_code_or_of_fewer_seeds_are_warned_of():
     newer = {**other, "made": {**other["made"], "code": "e" * 64}}
     assert warned(one, newer) == ["Made by different code"]
     assert warned(one, {**other, "seeds": [0]}) == ["Fewer seeds than usual"]
-    page = checked_page([one, {**newer, "seeds": [0]}], "page.html", "results.json")
+    page = make_claims_page([one, {**newer, "seeds": [0]}], "page.html", "results.json")
     text = said(page.html())
     assert "ganta-figure-2 (1 of 3)" in text
     assert "eeeeeeeeeeee ganta-figure-2" in text
@@ -244,11 +253,11 @@ def test_studies_of_other_code_or_of_fewer_seeds_are_warned_of():
     ],
 )
 def test_verdicts_in_words(verdicts, words):
-    assert summed_up([{"verdict": one} for one in verdicts]) == words
+    assert summarise_verdicts([{"verdict": one} for one in verdicts]) == words
 
 
 def test_few_rows_are_printed_and_many_are_averaged_over_seeds():
-    told, table = measurements(ROWS, ["data", "k", "seed"])
+    told, table = describe_measurements(ROWS, ["data", "k", "seed"])
     assert told.startswith("Every measurement, 6 rows.")
     assert "data = adult" in told
     assert "people" in told
@@ -258,11 +267,11 @@ def test_few_rows_are_printed_and_many_are_averaged_over_seeds():
         for k in range(1, FEW // 2 + 2)
         for seed in (0, 1)
     ]
-    told, table = measurements(many, ["k", "seed"])
+    told, table = describe_measurements(many, ["k", "seed"])
     assert table.columns == ("k", "hit", "same")
     assert table.rows[4] == (5, "10.5 ± 0.7", 25)
     assert f"all {len(many)} measurements are in `results.csv`" in told
-    assert len(means(many, ["k", "seed"])) == len(table.rows) == len(many) // 2
+    assert len(average_seeds(many, ["k", "seed"])) == len(table.rows) == len(many) // 2
 
 
 def test_only_seeds_are_averaged():
@@ -273,7 +282,7 @@ def test_only_seeds_are_averaged():
         for c in (25, 50)
     ]
     alone = [{"k": k, "hit": float(k)} for k in (5, 10)]
-    found = means([*drawn, *alone], ["k", "seed"])
+    found = average_seeds([*drawn, *alone], ["k", "seed"])
     assert [(row["k"], row.get("c"), row["hit"]) for row in found] == [
         (5, 25, "30.5 ± 0.7"),
         (5, 50, "55.5 ± 0.7"),
@@ -283,16 +292,18 @@ def test_only_seeds_are_averaged():
         (10, None, 10.0),
     ]
     # A seed that has more rows than another: nobody knows which belong together.
-    uneven = means([*drawn, {"k": 5, "seed": 0, "c": 99, "hit": 7}], ["k", "seed"])
+    uneven = average_seeds([*drawn, {"k": 5, "seed": 0, "c": 99, "hit": 7}], ["k", "seed"])
     assert sum(row["k"] == 5 for row in uneven) == 5
     assert {row.get("seed") for row in uneven if row["k"] == 5} == {0, 1}
     assert sum(row["k"] == 10 for row in uneven) == 2
-    unknown = measurements([{"k": k, "seed": s, "hit": s} for k in range(50) for s in (0, 1)])
+    unknown = describe_measurements(
+        [{"k": k, "seed": s, "hit": s} for k in range(50) for s in (0, 1)]
+    )
     assert unknown[0].startswith("100 rows; all 100")
 
 
 def test_very_many_rows_are_cut_and_it_is_said():
-    told, table = measurements([{"k": k, "hit": 1.5 * k} for k in range(500)], ["k"])
+    told, table = describe_measurements([{"k": k, "hit": 1.5 * k} for k in range(500)], ["k"])
     assert len(table.rows) == FEW
     assert told.startswith("The first 60 of 500 rows; all 500 measurements")
 
@@ -332,8 +343,8 @@ def test_notes_in_a_table_are_escaped_and_link_to_neighbours_alone():
 
 def test_beside_made_up_people_the_paper_s_figures_are_not_drawn():
     theirs = [{"k": 5, "hit": 12, "said": "paper: about 12 %"}]
-    drawn = lines(ROWS, x="k", y="hit", by="", labels={}, title="t", about="a", theirs=theirs)
+    drawn = draw_lines(ROWS, x="k", y="hit", by="", labels={}, title="t", about="a", theirs=theirs)
     assert "about 12 %" in json.dumps(drawn)
-    assert "about 12 %" not in json.dumps(marked(drawn, stand_in=True))
-    plain = lines(ROWS, x="k", y="hit", by="", labels={}, title="t", about="a")
-    assert unprinted(plain) == plain
+    assert "about 12 %" not in json.dumps(mark_stand_in(drawn, stand_in=True))
+    plain = draw_lines(ROWS, x="k", y="hit", by="", labels={}, title="t", about="a")
+    assert remove_printed(plain) == plain

@@ -10,17 +10,17 @@ import pytest
 
 import shoal
 from shoal.studies import experiments
-from shoal.studies.claims import AGREES, CORRECTED, DIFFERS, FOUND, number
+from shoal.studies.claims import AGREES, CORRECTED, DIFFERS, FOUND, compute_mean
 from shoal.studies.sweeney import examples, figure_3
-from shoal.studies.sweeney.printed import (
+from shoal.studies.sweeney.printed_tables import (
     CAME,
-    anonymity,
-    counted,
-    judged,
-    linked,
-    rows_of,
-    side_by_side,
-    verdict,
+    audit_table,
+    count_alike,
+    judge_after,
+    judge_count,
+    link_releases,
+    match_unsorted,
+    read_printed_rows,
 )
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -69,8 +69,8 @@ def test_every_number_is_found_again_in_the_rows(found):
 
 def test_figure_2_counts_as_the_golden_table_does(found):
     given, rows = golden("fig2"), found["figure-2"].rows
-    assert number(rows, "k", part="table").mean == given["expected"]["k"]
-    assert Counter(counted("fig2")) == Counter(
+    assert compute_mean(rows, "k", part="table").mean == given["expected"]["k"]
+    assert Counter(count_alike("fig2")) == Counter(
         n for n in given["expected"]["class_sizes"] for _ in range(n)
     )
     known = [row["id"] for row in rows if row.get("problem_known")]
@@ -80,8 +80,12 @@ def test_figure_2_counts_as_the_golden_table_does(found):
 @pytest.mark.parametrize("name", ["PT", "GT1", "GT2"])
 def test_figure_3_has_the_golden_k(name):
     table = figure_3.TABLES[name]
-    assert rows_of(table) == golden("fig3")[name]
-    assert anonymity(table)["k"] == golden("fig3")["expected"][f"k_{name}"] == min(counted(table))
+    assert read_printed_rows(table) == golden("fig3")[name]
+    assert (
+        audit_table(table)["k"]
+        == golden("fig3")["expected"][f"k_{name}"]
+        == min(count_alike(table))
+    )
 
 
 def test_figure_3_side_by_side_is_the_private_table(found):
@@ -92,7 +96,7 @@ def test_figure_3_side_by_side_is_the_private_table(found):
 
 
 def test_a_random_order_differs_from_seed_to_seed_and_tells_nothing():
-    told = [side_by_side("random", seed) for seed in range(3)]
+    told = [match_unsorted("random", seed) for seed in range(3)]
     assert [one["exposed"] for one in told] == [0, 0, 0]
     assert len({one["comparable"] for one in told}) > 1
 
@@ -111,20 +115,20 @@ def test_who_came_is_as_released():
 
 @pytest.mark.parametrize(("second", "alone"), [("GT3 and two more", 2), ("GT1 and two more", 0)])
 def test_a_grown_table_gives_away_the_same_two_or_nobody(second, alone):
-    row = linked("temporal", second)
+    row = link_releases("temporal", second)
     assert (row["exposed"], row["resolved"]) == (alone, 12)
     assert row["alone_in"] == [7, 8][:alone]
 
 
 def test_judged_after_the_first_the_second_table_falls():
     expected = golden("fig4_5")["expected"]
-    assert judged("", "fig4_gt3") == {"part": "defence", "holds": True, "k": expected["k_GT3"]}
+    assert judge_after("", "fig4_gt3") == {"part": "defence", "holds": True, "k": expected["k_GT3"]}
     after = expected["defence_QI_plus_Problem"]["k_GT3_over_QI_plus_Problem"]
-    assert judged("fig4_gt1", "fig4_gt3") == {"part": "defence", "holds": False, "k": after}
+    assert judge_after("fig4_gt1", "fig4_gt3") == {"part": "defence", "holds": False, "k": after}
 
 
 def test_example_4_counts_as_the_golden_table_does():
-    told = {row["what"]: row["found"] for row in examples.occurring()}
+    told = {row["what"]: row["found"] for row in examples.count_occurrences()}
     expected = golden("fig2")["expected"]["value_counts"]
     assert told == {
         f"rows with {column} {value}": count
@@ -134,9 +138,9 @@ def test_example_4_counts_as_the_golden_table_does():
 
 
 def test_a_difference_is_settled_by_a_plain_count_and_by_nothing_else():
-    assert verdict(2, 2, 2) == AGREES
-    assert verdict(3, 2, 3) == CORRECTED
-    assert verdict(3, 2, 4) == DIFFERS
+    assert judge_count(2, 2, 2) == AGREES
+    assert judge_count(3, 2, 3) == CORRECTED
+    assert judge_count(3, 2, 4) == DIFFERS
 
 
 CHANGED = {

@@ -2,9 +2,9 @@
 
 ``ganta/figure_1.py`` is the study ``ganta-figure-1``; its ``EXPERIMENT`` says what is measured,
 claimed and drawn (`shoal.studies.experiment`). A room's ``__init__`` names its ``PAPER``.
-``laboratory`` measures, ``kept`` remembers what was measured and ``keys`` on what it depends,
-``running`` runs one study or all of them, ``summary`` puts the claims of all studies in a folder on
-one page, and ``named`` knows where the papers' data sets are.
+``laboratory`` measures, ``stored_measurements`` remembers what was measured and ``keys`` on what
+it depends, ``running`` runs one study or all of them, ``summary`` puts the claims of all studies in
+a folder on one page, and ``datasets`` knows where the papers' data sets are.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ KINDS = ("table", "figure", "example")
 @cache
 def experiments() -> dict[str, tuple[Paper, Experiment]]:
     """Every study by its name: its paper, and what it does."""
-    found = {}
+    studies = {}
     for room in PAPERS:
         package = import_module(f"{__name__}.{room}")
         for name in sorted((module.name for module in iter_modules(package.__path__)), key=_order):
             declared = import_module(f"{package.__name__}.{name}")
             if hasattr(declared, "EXPERIMENT"):
-                called = f"{room}-{name}".replace("_", "-")
-                found[called] = (package.PAPER, declared.EXPERIMENT)
-    return found
+                study = f"{room}-{name}".replace("_", "-")
+                studies[study] = (package.PAPER, declared.EXPERIMENT)
+    return studies
 
 
 def _order(name: str) -> tuple[int, str]:

@@ -12,7 +12,7 @@ from statistics import fmean, stdev
 from typing import Any
 
 from shoal import ShoalError
-from shoal.studies.pages.words import figure
+from shoal.studies.pages.words import format_figure
 
 SEED = "seed"
 Row = dict[str, Any]
@@ -48,58 +48,58 @@ class Number:
 
     def again(self, rows: Rows) -> Number:
         """The same number, counted from the rows."""
-        return number(rows, self.of, said=self.said, unit=self.unit, **self.where)
+        return compute_mean(rows, self.of, said=self.said, unit=self.unit, **self.where)
 
     def to_json(self) -> dict[str, Any]:
         """Plain values for JSON."""
         return asdict(self)
 
     def __str__(self) -> str:
-        return figure(self.to_json())
+        return format_figure(self.to_json())
 
 
-def number(rows: Rows, of: str, /, *, said: str = "", unit: str = "", **where: Any) -> Number:
+def compute_mean(rows: Rows, of: str, /, *, said: str = "", unit: str = "", **where: Any) -> Number:
     """The mean of the column ``of`` over the rows that have these values.
 
     The spread is over seeds alone: rows of one seed are averaged first.
 
     >>> rows = [{"k": 5, "seed": 0, "hit": 11.0}, {"k": 5, "seed": 1, "hit": 13.0}]
-    >>> print(number(rows, "hit", unit=" %", k=5))
+    >>> print(compute_mean(rows, "hit", unit=" %", k=5))
     12.0 ± 1.4 %
     """
-    some = [row for row in chosen(rows, **where) if row.get(of) is not None]
-    found = [float(row[of]) for row in some]
-    if not found:
+    selected = [row for row in select_rows(rows, **where) if row.get(of) is not None]
+    values = [float(row[of]) for row in selected]
+    if not values:
         raise ShoalError(
             f"No measurement of {of} has {', '.join(where) or 'any'} as asked.",
             "run the study with its own settings.",
         )
-    means = [fmean(run) for run in _by_seed(some, of)]
+    means = [fmean(run) for run in _by_seed(selected, of)]
     spread = stdev(means) if len(means) > 1 else 0.0
     return Number(
         said,
         of,
         where,
         unit,
-        fmean(found),
+        fmean(values),
         spread,
-        min(found),
-        max(found),
+        min(values),
+        max(values),
         max(1, len(means)),
-        len(found),
+        len(values),
     )
 
 
 def _by_seed(rows: Rows, of: str) -> list[list[float]]:
     """What each seed's rows have in a column; rows without a seed are nobody's."""
-    found: dict[Any, list[float]] = {}
+    by_seed: dict[Any, list[float]] = {}
     for row in rows:
         if row.get(SEED) is not None:
-            found.setdefault(row[SEED], []).append(float(row[of]))
-    return list(found.values())
+            by_seed.setdefault(row[SEED], []).append(float(row[of]))
+    return list(by_seed.values())
 
 
-def chosen(rows: Rows, /, **where: Any) -> list[Mapping[str, Any]]:
+def select_rows(rows: Rows, /, **where: Any) -> list[Mapping[str, Any]]:
     """The rows that have these values."""
     return [row for row in rows if all(row.get(key) == value for key, value in where.items())]
 

@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 
-def bits(counts: ArrayLike) -> float:
+def compute_entropy(counts: ArrayLike) -> float:
     """The entropy of these counts; values that do not occur count nothing.
 
-    >>> bits([2, 2, 2, 2]), bits([3, 0, 0])
+    >>> compute_entropy([2, 2, 2, 2]), compute_entropy([3, 0, 0])
     (2.0, 0.0)
     """
     count = np.asarray(counts, dtype=np.float64)

@@ -1,9 +1,9 @@
 """What a measurement depends on, as a key: parameters, data, and the code that it runs on.
 
-The code is of two kinds. `code` is the house below the studies, with its bundled tables: whatever
-changes there, everything is measured again. Of the studies themselves only the file that measures
-counts, and what it imports from its room and from others beside it (`sources`): whoever changes
-what one study claims need not measure another again.
+The code is of two kinds. `hash_code` is of the house below the studies, with its bundled tables:
+whatever changes there, everything is measured again. Of the studies themselves only the file that
+measures counts, and what it imports from its room and from others beside it (`find_sources`):
+whoever changes what one study claims need not measure another again.
 """
 
 from __future__ import annotations
@@ -40,27 +40,40 @@ ASIDE = (
 ALWAYS = ("tables.py",)
 """Of the studies' own files what every measurement may use, whether it imports it or not."""
 SEAM = frozenset(
-    {"claims", "experiment", "kept", "keys", "laboratory", "outcome", "running", "summary"}
+    {
+        "claims",
+        "experiment",
+        "keys",
+        "laboratory",
+        "outcome",
+        "running",
+        "stored_measurements",
+        "summary",
+    }
 )
 """Files that carry measurements about, and do not change them."""
 
 
-def key_of(what: Callable[..., Any], cell: Mapping[str, Any], data: str) -> str:
+def make_key(what: Callable[..., Any], cell: Mapping[str, Any], data: str) -> str:
     """What a measurement is found again by; ``data`` is the hash of its table.
 
     A cell that says a parameter and one that leaves it as the function has it are the same.
     """
-    known = inspect.signature(what).parameters.items()
-    usual = {name: one.default for name, one in known if one.default is not one.empty}
-    told = plain({**usual, **cell}, f"A cell of {what.__name__}")
-    asked = [what.__module__, what.__qualname__, told, data, code(), _source(what)]
-    return _hash([json.dumps(asked, sort_keys=True).encode()])
+    parameters = inspect.signature(what).parameters.items()
+    usual = {
+        name: parameter.default
+        for name, parameter in parameters
+        if parameter.default is not parameter.empty
+    }
+    cell_values = to_plain({**usual, **cell}, f"A cell of {what.__name__}")
+    parts = [what.__module__, what.__qualname__, cell_values, data, hash_code(), _source(what)]
+    return _hash([json.dumps(parts, sort_keys=True).encode()])
 
 
-def plain(row: Mapping[str, Any], of: str) -> Row:
+def to_plain(row: Mapping[str, Any], of: str) -> Row:
     """As JSON holds it, so that what was kept is what was measured: lists, Python's numbers.
 
-    >>> plain({"k": (5, 10), "part": float("nan")}, "A row")
+    >>> to_plain({"k": (5, 10), "part": float("nan")}, "A row")
     Traceback (most recent call last):
     shoal.core.errors.ShoalError: A row has no plain value in 'part'.
     Hint: return numbers that are finite, text, lists of these, or None.
@@ -76,8 +89,8 @@ def plain(row: Mapping[str, Any], of: str) -> Row:
 
 
 def _as_json(row: Mapping[str, Any]) -> Row:
-    found: Row = json.loads(json.dumps(dict(row), allow_nan=False, default=_python))
-    return found
+    plain_row: Row = json.loads(json.dumps(dict(row), allow_nan=False, default=_python))
+    return plain_row
 
 
 def _is_plain(row: Mapping[str, Any]) -> bool:
@@ -99,37 +112,42 @@ def _python(value: Any) -> Any:
 
 
 @cache
-def code() -> str:
+def hash_code() -> str:
     """A hash of all that measurements run on, but for the studies' own files."""
     files = sorted(file for kind in ("*.py", "*.csv") for file in HOUSE.rglob(kind))
-    return _hash(_told(file for file in files if measures(file.relative_to(HOUSE).as_posix())))
+    return _hash(
+        _read_files(
+            file for file in files if affects_measurements(file.relative_to(HOUSE).as_posix())
+        )
+    )
 
 
-def measures(file: str) -> bool:
+def affects_measurements(file: str) -> bool:
     """Whether measurements may depend on a file of the house, but for what studies import.
 
-    >>> measures("methods/mondrian.py"), measures("data/bundled/voters.csv"), measures("cli/a.py")
-    (True, True, False)
+    >>> files = ("methods/mondrian.py", "data/bundled/voters.csv", "cli/a.py")
+    >>> [affects_measurements(file) for file in files]
+    [True, True, False]
     """
     room, _, name = file.partition("/")
     if room == STUDIES.name:
         return name in ALWAYS
-    return not any(file == one or file.startswith(f"{one}/") for one in ASIDE)
+    return not any(file == path or file.startswith(f"{path}/") for path in ASIDE)
 
 
 @cache
 def _source(what: Callable[..., Any]) -> str:
-    return _hash(_told(sources(Path(inspect.getfile(what)))))
+    return _hash(_read_files(find_sources(Path(inspect.getfile(what)))))
 
 
-def sources(file: Path, studies: Path = STUDIES) -> list[Path]:
+def find_sources(file: Path, studies: Path = STUDIES) -> list[Path]:
     """A file and all that it imports from the studies, and what these import, but for the seam."""
-    found, waiting = {file}, [file]
+    files, waiting = {file}, [file]
     while waiting:
-        new = set(_imported(waiting.pop(), studies)) - found
-        found |= new
-        waiting += new
-    return sorted(found)
+        imported = set(_imported(waiting.pop(), studies)) - files
+        files |= imported
+        waiting += imported
+    return sorted(files)
 
 
 def _imported(file: Path, studies: Path) -> Iterator[Path]:
@@ -165,15 +183,14 @@ def _place(name: str, studies: Path) -> Path | None:
     return None
 
 
-def _told(files: Iterable[Path]) -> Iterator[bytes]:
-    """Of each file its name and its content."""
+def _read_files(files: Iterable[Path]) -> Iterator[bytes]:
     for file in files:
         yield file.name.encode()
         yield file.read_bytes()
 
 
 def _hash(parts: Iterable[bytes]) -> str:
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for part in parts:
-        found.update(hashlib.sha256(part).digest())  # so that no end of one is another's beginning
-    return found.hexdigest()
+        digest.update(hashlib.sha256(part).digest())  # so that no end of one is another's beginning
+    return digest.hexdigest()

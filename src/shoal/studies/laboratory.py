@@ -21,22 +21,18 @@ from typing import Any
 
 from shoal import ShoalError
 from shoal.core import temporary_files
+from shoal.releases.options import Progress, ignore_progress
 from shoal.studies.claims import Row
-from shoal.studies.kept import Kept
-from shoal.studies.keys import key_of, plain
+from shoal.studies.keys import make_key, to_plain
+from shoal.studies.stored_measurements import StoredMeasurements
 from shoal.studies.tables import Sample
 
-Progress = Callable[[str, int, int], None]
 Measuring = Callable[..., "Row | Sequence[Row]"]
 Cell = Mapping[str, Any]
 Timed = tuple[list[Row], float]
 """Rows without their parameters, and the seconds that they took."""
 GRACE = 5.0
 """Seconds that a process has to end in."""
-
-
-def quiet(step: str, done: int, total: int) -> None:
-    """Tell nobody how far it is."""
 
 
 @dataclass(frozen=True)
@@ -49,32 +45,42 @@ class Lab:
     """The tables by their names."""
     settings: Mapping[str, Any]
     seeds: Sequence[int]
-    kept: Kept = field(default_factory=lambda: Kept(None))
-    pool: Pool | None = None
+    stored: StoredMeasurements = field(default_factory=lambda: StoredMeasurements(None))
+    pool: ProcessPool | None = None
     """Processes to measure in; none: in this one."""
-    progress: Progress = quiet
+    progress: Progress = ignore_progress
     parameters: dict[str, None] = field(default_factory=dict)
     """The names of all that cells were told, in the order in which they came."""
 
-    def measured(self, what: Measuring, cells: Iterable[Cell], *, alone: bool = False) -> list[Row]:
+    def measure_cells(
+        self, what: Measuring, cells: Iterable[Cell], *, alone: bool = False
+    ) -> list[Row]:
         """What ``what(sample, **cell)`` finds for every cell, in their order.
 
         Where a cell has ``data``, the first argument is the table of that name, and the rows get
         it as a column; else there is none. ``alone``: one at a time, because time is measured.
         Everything in a cell becomes a column of its rows, unless a row says otherwise.
         """
-        asked = [dict(cell) for cell in cells]
-        self.parameters.update(dict.fromkeys(name for cell in asked for name in cell))
-        keys = [key_of(what, cell, self._hash(cell)) for cell in asked]
-        found = {key: rows for key in keys if (rows := self.kept.get(key)) is not None}
-        missing = {key: cell for key, cell in zip(keys, asked, strict=True) if key not in found}
-        self.progress(self.name, len(asked) - len(missing), len(asked))
+        requested = [dict(cell) for cell in cells]
+        self.parameters.update(dict.fromkeys(name for cell in requested for name in cell))
+        keys = [make_key(what, cell, self._hash(cell)) for cell in requested]
+        rows_by_key = {key: rows for key in keys if (rows := self.stored.get(key)) is not None}
+        missing = {
+            key: cell for key, cell in zip(keys, requested, strict=True) if key not in rows_by_key
+        }
+        self.progress(self.name, len(requested) - len(missing), len(requested))
         for key, (rows, seconds) in self._results(what, missing, alone):
-            found[key] = rows
-            self.kept.put(key, rows, seconds)
-            self.progress(self.name, len(asked) - len(missing.keys() - found.keys()), len(asked))
-        told = [plain(cell, f"A cell of {what.__name__}") for cell in asked]
-        return [{**cell, **row} for cell, key in zip(told, keys, strict=True) for row in found[key]]
+            rows_by_key[key] = rows
+            self.stored.put(key, rows, seconds)
+            self.progress(
+                self.name, len(requested) - len(missing.keys() - rows_by_key.keys()), len(requested)
+            )
+        plain_cells = [to_plain(cell, f"A cell of {what.__name__}") for cell in requested]
+        return [
+            {**cell, **row}
+            for cell, key in zip(plain_cells, keys, strict=True)
+            for row in rows_by_key[key]
+        ]
 
     def _hash(self, cell: Cell) -> str:
         return self.samples[cell["data"]].sha256 if "data" in cell else ""
@@ -90,20 +96,19 @@ class Lab:
 
 
 def _timed(what: Measuring, samples: Mapping[str, Sample], cell: Cell) -> Timed:
-    """One cell, measured: its rows, and seconds."""
     begun = time.perf_counter()
     table = (samples[cell["data"]],) if "data" in cell else ()
-    given = {name: value for name, value in cell.items() if name != "data"}
-    found = what(*table, **given)
-    rows = [found] if isinstance(found, Mapping) else found
+    parameters = {name: value for name, value in cell.items() if name != "data"}
+    result = what(*table, **parameters)
+    rows = [result] if isinstance(result, Mapping) else result
     of = f"A row of {what.__name__}"
-    return [plain(row, of) for row in rows], time.perf_counter() - begun
+    return [to_plain(row, of) for row in rows], time.perf_counter() - begun
 
 
 # Several processes
 
 
-class Pool:
+class ProcessPool:
     """Processes that measure cells, each with its table: of 230,000 rows it takes .05 s to send."""
 
     def __init__(self, processes: int) -> None:
@@ -130,7 +135,9 @@ class Pool:
                 for future in sorted(done, key=_failed):  # what is well first, to be kept
                     yield waiting.pop(future), future.result()
         except BrokenProcessPool:
-            yield from [(waiting[one], one.result()) for one in waiting if not _failed(one)]
+            yield from [
+                (waiting[future], future.result()) for future in waiting if not _failed(future)
+            ]
             raise ShoalError(
                 "A process that measured has ended before it was done.",
                 "run it again: what was measured is kept; --jobs 1 needs less memory.",
@@ -178,13 +185,13 @@ def _follow(folder: str) -> None:
 
 
 @contextmanager
-def processes(jobs: int | None) -> Iterator[Pool | None]:
+def open_process_pool(jobs: int | None) -> Iterator[ProcessPool | None]:
     """So many processes, or none for one; nothing said: one for every core."""
-    number = (os.cpu_count() or 1) if jobs is None else jobs
-    if number <= 1:
+    count = (os.cpu_count() or 1) if jobs is None else jobs
+    if count <= 1:
         yield None
         return
-    pool = Pool(number)
+    pool = ProcessPool(count)
     try:
         yield pool
     except BaseException:

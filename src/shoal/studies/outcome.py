@@ -19,8 +19,8 @@ from shoal.core.atomic_file import write_file
 from shoal.reports.charts.theme import draw_svg
 from shoal.studies.claims import Claim, Row
 from shoal.studies.experiment import Paper, Spec
-from shoal.studies.keys import plain
-from shoal.studies.pages.study import marked, study_page
+from shoal.studies.keys import to_plain
+from shoal.studies.pages.study import make_study_page, mark_stand_in
 
 EDITION = 2
 RESULTS, ROWS, PAGE = "results.json", "results.csv", "page.html"
@@ -57,7 +57,7 @@ class Study:
     @property
     def stand_in(self) -> bool:
         """Whether any table is made up: then nothing is said about the paper."""
-        return any(one["stand_in"] for one in self.data)
+        return any(table["stand_in"] for table in self.data)
 
     def to_json(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -67,7 +67,7 @@ class Study:
             "paper": {"short": self.paper.short, "cited": self.paper.cited},
             "shows": self.shows,
             "stand_in": self.stand_in,
-            "data": [dict(one) for one in self.data],
+            "data": [dict(table) for table in self.data],
             "settings": dict(self.settings),
             "seeds": list(self.seeds),
             "usual": dict(self.usual),
@@ -81,8 +81,8 @@ class Study:
 
     def __str__(self) -> str:
         lines = [f"{self.name} ({self.paper.short}). {self.shows}"]
-        lines += [f"  on {one['told']}, {one['rows']:,} rows" for one in self.data]
-        lines += [_told(claim) for claim in self.claims]
+        lines += [f"  on {table['told']}, {table['rows']:,} rows" for table in self.data]
+        lines += [_describe_claim(claim) for claim in self.claims]
         lines += [f"Written: {', '.join(str(file) for file in self.files)}"] if self.files else []
         return "\n".join(lines)
 
@@ -91,33 +91,36 @@ class Study:
 
         So an earlier JSON goes first, with the charts that it had and this one has not.
         """
-        document = plain(self.to_json(), "A study")
-        drawn = {name: marked(spec, self.stand_in) for name, spec in self.charts.items()}
-        texts = {f"{name}.svg": draw_svg(spec) for name, spec in drawn.items()}
-        texts[ROWS] = _csv(self.rows, self.stand_in)
-        texts[PAGE] = study_page(document, drawn).html()
+        document = to_plain(self.to_json(), "A study")
+        specs = {name: mark_stand_in(spec, self.stand_in) for name, spec in self.charts.items()}
+        texts = {f"{name}.svg": draw_svg(spec) for name, spec in specs.items()}
+        texts[ROWS] = _write_csv(self.rows, self.stand_in)
+        texts[PAGE] = make_study_page(document, specs).html()
         texts[RESULTS] = json.dumps(document, ensure_ascii=False, indent=1, allow_nan=False)
-        stale = {f"{name}.svg" for name in _charts(folder)} - texts.keys()
+        stale = {f"{name}.svg" for name in _list_charts(folder)} - texts.keys()
         _clear(folder, [RESULTS, *sorted(stale)])
         for name, text in texts.items():
             write_file(folder / name, text if text.endswith("\n") else f"{text}\n")
         return tuple(folder / name for name in texts)
 
 
-def results(folder: Path) -> dict[str, Any] | None:
+def read_results(folder: Path) -> dict[str, Any] | None:
     """The JSON of a study that was written to a folder; none where there is none of ours."""
     try:
-        found = json.loads((folder / RESULTS).read_text(encoding="utf-8"))
+        document = json.loads((folder / RESULTS).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    ours = isinstance(found, dict) and found.get("edition") == EDITION and found.keys() >= STATED
-    return found if ours else None
+    ours = (
+        isinstance(document, dict)
+        and document.get("edition") == EDITION
+        and document.keys() >= STATED
+    )
+    return document if ours else None
 
 
-def _charts(folder: Path) -> list[str]:
-    """The names of the charts that an earlier result drew."""
-    found = (results(folder) or {}).get("charts", ())
-    return [one for one in found if isinstance(one, str) and Path(one).name == one]
+def _list_charts(folder: Path) -> list[str]:
+    names = (read_results(folder) or {}).get("charts", ())
+    return [name for name in names if isinstance(name, str) and Path(name).name == name]
 
 
 def _clear(folder: Path, names: Iterable[str]) -> None:
@@ -131,14 +134,16 @@ def _clear(folder: Path, names: Iterable[str]) -> None:
             ) from None
 
 
-def _told(claim: Claim) -> str:
-    ours = "; ".join(f"{one.said}: {one}" if one.said else str(one) for one in claim.ours)
+def _describe_claim(claim: Claim) -> str:
+    ours = "; ".join(
+        f"{number.said}: {number}" if number.said else str(number) for number in claim.ours
+    )
     theirs = f" Theirs: {claim.theirs}." if claim.theirs else ""
     why = f" {claim.why}" if claim.why else ""
     return f"  {claim.verdict:9} {claim.says}{theirs} Ours: {ours}.{why}"
 
 
-def _csv(rows: Sequence[Row], stand_in: bool) -> str:
+def _write_csv(rows: Sequence[Row], stand_in: bool) -> str:
     """Every row; what is a list inside is JSON."""
     names = list(dict.fromkeys(name for row in rows for name in row))
     text = io.StringIO()

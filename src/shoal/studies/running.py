@@ -12,24 +12,25 @@ from typing import Any
 import shoal
 from shoal import OutputError, Schema, UsageError
 from shoal.releases.folder import ensure_folder, lock_folder
+from shoal.releases.options import Progress, ignore_progress
 from shoal.reports.document import check_page_place
 from shoal.studies import experiments
 from shoal.studies.claims import Row
+from shoal.studies.datasets import load_datasets
 from shoal.studies.experiment import Experiment, Paper
-from shoal.studies.kept import Kept
-from shoal.studies.keys import code, plain
-from shoal.studies.laboratory import Lab, Pool, Progress, processes, quiet
-from shoal.studies.named import several
-from shoal.studies.outcome import PAGE, RESULTS, Study, results
-from shoal.studies.summary import INDEX, Checked, checked
-from shoal.studies.tables import OWN, Sample, own
+from shoal.studies.keys import hash_code, to_plain
+from shoal.studies.laboratory import Lab, ProcessPool, open_process_pool
+from shoal.studies.outcome import PAGE, RESULTS, Study, read_results
+from shoal.studies.stored_measurements import StoredMeasurements
+from shoal.studies.summary import INDEX, Checked, check_folder
+from shoal.studies.tables import OWN, Sample, read_own_table
 
 LOCK = ".study.lock"
 """The file that says that a run is at work in a folder."""
 
 
 @dataclass(frozen=True)
-class Asked:
+class RunOptions:
     """How studies are run."""
 
     seeds: int | None = None
@@ -40,7 +41,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Plan:
+class StudyPlan:
     """A study that can be run: its tables are here, and its settings are known."""
 
     name: str
@@ -61,7 +62,7 @@ def study(
     data: Any = None,
     schema: Schema | None = None,
     jobs: int | None = 1,
-    progress: Progress = quiet,
+    progress: Progress = ignore_progress,
     reading: Mapping[str, Any] | None = None,
     **settings: Any,
 ) -> Study:
@@ -79,10 +80,10 @@ def study(
         raise UsageError("A schema needs its data.", "name the table as well.")
     if data is not None and stand_in:
         raise UsageError("A table of your own needs no stand-in.", "leave one of the two out.")
-    table = None if data is None else own(data, schema, **(reading or {}))
-    asked = Asked(seeds, stand_in, settings, table)
-    plan, folder = _plan(name, asked), None if out is None else Path(out)
-    with _held(folder, [plan], replace), processes(jobs) as pool:
+    table = None if data is None else read_own_table(data, schema, **(reading or {}))
+    options = RunOptions(seeds, stand_in, settings, table)
+    plan, folder = _plan(name, options), None if out is None else Path(out)
+    with _lock_folder(folder, [plan], replace), open_process_pool(jobs) as pool:
         return _run(plan, folder, pool, progress)
 
 
@@ -93,7 +94,7 @@ def study_all(
     stand_in: bool = False,
     replace: bool = False,
     jobs: int | None = 1,
-    progress: Progress = quiet,
+    progress: Progress = ignore_progress,
     told: Callable[[Study], None] = lambda study: None,
 ) -> Checked:
     """Make every table and figure of the papers again, and check what the papers claim.
@@ -102,19 +103,21 @@ def study_all(
     hears of every study that is done.
     """
     _check_seeds(seeds)
-    folder, asked = Path(out), Asked(seeds, stand_in)
+    folder, options = Path(out), RunOptions(seeds, stand_in)
     # All the data first: nothing is worse than to lack it at the end.
-    several((data for _, one in experiments().values() for data in one.data), stand_in)
-    plans = [_plan(name, asked) for name in experiments()]
-    with _held(folder, plans, replace), processes(jobs) as pool:
+    load_datasets(
+        (data for _, experiment in experiments().values() for data in experiment.data), stand_in
+    )
+    plans = [_plan(name, options) for name in experiments()]
+    with _lock_folder(folder, plans, replace), open_process_pool(jobs) as pool:
         for at, plan in enumerate(plans, 1):
             step = f"{plan.name} ({at} of {len(plans)})"
-            told(_run(plan, folder, pool, _named(progress, step)))
-        return checked(folder)
+            told(_run(plan, folder, pool, _rename_step(progress, step)))
+        return check_folder(folder)
 
 
 @contextmanager
-def _held(folder: Path | None, plans: Sequence[Plan], replace: bool) -> Iterator[None]:
+def _lock_folder(folder: Path | None, plans: Sequence[StudyPlan], replace: bool) -> Iterator[None]:
     """The folder, while no other run writes to it: two would take each other's files away."""
     if folder is None:
         yield
@@ -129,13 +132,11 @@ def _held(folder: Path | None, plans: Sequence[Plan], replace: bool) -> Iterator
 
 
 def _check_ours(folder: Path) -> None:
-    """Refuse to write over a page that is somebody else's."""
     if folder.is_dir():
         check_page_place(folder / PAGE, internal=False, name="study")
 
 
-def _named(progress: Progress, step: str) -> Progress:
-    """The same, told under another name."""
+def _rename_step(progress: Progress, step: str) -> Progress:
     return lambda _, done, total: progress(step, done, total)
 
 
@@ -152,45 +153,57 @@ def _check_seeds(seeds: int | None) -> None:
         raise UsageError("A study needs a seed at least.", "write for example seeds=3.")
 
 
-def _plan(name: str, asked: Asked) -> Plan:
+def _plan(name: str, options: RunOptions) -> StudyPlan:
     paper, experiment = experiments()[name]
-    settings = _settings(experiment, asked.settings or {})
-    drawn = asked.seeds if asked.seeds and experiment.seeds > 1 else experiment.seeds
-    return Plan(name, paper, experiment, _samples(experiment, asked), settings, range(drawn))
+    settings = _merge_settings(experiment, options.settings or {})
+    seeds = options.seeds if options.seeds and experiment.seeds > 1 else experiment.seeds
+    return StudyPlan(
+        name, paper, experiment, _load_samples(experiment, options), settings, range(seeds)
+    )
 
 
-def _run(plan: Plan, folder: Path | None, pool: Pool | None, progress: Progress) -> Study:
-    lab = Lab(plan.name, plan.samples, plan.settings, plan.seeds, Kept(folder), pool, progress)
-    rows = [plain(row, "A row") for row in plan.experiment.measure(lab)]
-    found = _study(plan, lab, rows)
+def _run(
+    plan: StudyPlan, folder: Path | None, pool: ProcessPool | None, progress: Progress
+) -> Study:
+    lab = Lab(
+        plan.name,
+        plan.samples,
+        plan.settings,
+        plan.seeds,
+        StoredMeasurements(folder),
+        pool,
+        progress,
+    )
+    rows = [to_plain(row, "A row") for row in plan.experiment.measure(lab)]
+    result = _make_study(plan, lab, rows)
     if folder is None:
-        return found
-    found = replace(found, files=found.write(ensure_folder(folder / plan.name)))
-    checked(folder)
-    return found
+        return result
+    result = replace(result, files=result.write(ensure_folder(folder / plan.name)))
+    check_folder(folder)
+    return result
 
 
-def _study(plan: Plan, lab: Lab, rows: Sequence[Row]) -> Study:
+def _make_study(plan: StudyPlan, lab: Lab, rows: Sequence[Row]) -> Study:
     """The claims are of the paper's data with the paper's settings alone."""
     experiment, samples = plan.experiment, list(plan.samples.values())
-    theirs = dict(plan.settings) == _settings(experiment, {})
-    said = theirs and not any(one.stand_in or one.name == OWN for one in samples)
-    before = lab.kept.seconds - lab.kept.now
+    theirs = dict(plan.settings) == _merge_settings(experiment, {})
+    is_comparable = theirs and not any(sample.stand_in or sample.name == OWN for sample in samples)
+    before = lab.stored.seconds - lab.stored.now
     made_by = {
         "version": shoal.__version__,
-        "code": code(),
-        "seconds": round(lab.kept.seconds, 3),
+        "code": hash_code(),
+        "seconds": round(lab.stored.seconds, 3),
         "before": round(before, 3),
     }
     return Study(
         plan.name,
         plan.paper,
         experiment.shows,
-        _told(samples),
+        _describe_samples(samples),
         plan.settings,
         plan.seeds,
         rows,
-        tuple(experiment.claims(rows)) if said else (),
+        tuple(experiment.claims(rows)) if is_comparable else (),
         experiment.charts(rows),
         experiment.notes,
         made_by,
@@ -199,54 +212,54 @@ def _study(plan: Plan, lab: Lab, rows: Sequence[Row]) -> Study:
     )
 
 
-def _told(samples: Iterable[Sample]) -> list[dict[str, Any]]:
+def _describe_samples(samples: Iterable[Sample]) -> list[dict[str, Any]]:
     return [
         {
-            "name": one.name,
-            "told": one.told,
-            "rows": one.rows,
-            "sha256": None if one.name == OWN else one.sha256,
-            "stand_in": one.stand_in,
+            "name": sample.name,
+            "told": sample.description,
+            "rows": sample.rows,
+            "sha256": None if sample.name == OWN else sample.sha256,
+            "stand_in": sample.stand_in,
         }
-        for one in samples
+        for sample in samples
     ]
 
 
-def _settings(experiment: Experiment, asked: Mapping[str, Any]) -> dict[str, Any]:
-    if unknown := sorted(set(asked) - set(experiment.settings)):
+def _merge_settings(experiment: Experiment, changes: Mapping[str, Any]) -> dict[str, Any]:
+    if unknown := sorted(set(changes) - set(experiment.settings)):
         raise UsageError(
             f"This study has no setting {unknown[0]!r}.",
             f"its settings are: {', '.join(experiment.settings) or 'none'}.",
         )
-    return {**experiment.settings, **asked}
+    return {**experiment.settings, **changes}
 
 
-def _samples(experiment: Experiment, asked: Asked) -> dict[str, Sample]:
-    if asked.table is None:
-        return several(experiment.data, asked.stand_in)
+def _load_samples(experiment: Experiment, options: RunOptions) -> dict[str, Sample]:
+    if options.table is None:
+        return load_datasets(experiment.data, options.stand_in)
     if not experiment.own:
-        able = ", ".join(name for name, (_, one) in experiments().items() if one.own)
+        able = ", ".join(name for name, (_, experiment) in experiments().items() if experiment.own)
         raise UsageError("This study runs on the paper's data alone.", f"yours can go to: {able}.")
-    return {OWN: asked.table}
+    return {OWN: options.table}
 
 
-def _check_same(folder: Path, plan: Plan) -> None:
+def _check_same(folder: Path, plan: StudyPlan) -> None:
     """Refuse to write over results of other settings, of other data, or of who knows what.
 
     Of a table of the user's own nothing says whether it is the same: it is not written over.
     """
     if not (folder / RESULTS).exists():
         return
-    asked = plain(
+    wanted = to_plain(
         {
             "settings": dict(plan.settings),
             "seeds": list(plan.seeds),
-            "data": _told(plan.samples.values()),
+            "data": _describe_samples(plan.samples.values()),
         },
         "A study",
     )
-    found = results(folder)
-    if OWN in plan.samples or found is None or any(found[key] != asked[key] for key in asked):
+    earlier = read_results(folder)
+    if OWN in plan.samples or earlier is None or any(earlier[key] != wanted[key] for key in wanted):
         raise OutputError(
             f"{folder.name!r} holds results of this study with other settings or data.",
             "choose another folder, or write over them with --replace.",

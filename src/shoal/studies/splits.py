@@ -36,22 +36,22 @@ def split(rows: int, n: int, kind: str = "uniform", seed: int = 0) -> NDArray[np
     _check(rows, n, seed)
     rng = np.random.default_rng(seed)
     # One row for everybody first: a provider without rows would be none.
-    drawn = rng.choice(n, rows - n, p=shares(n, kind))
-    return rng.permutation(np.concatenate([np.arange(n), drawn])).astype(np.int32)
+    others = rng.choice(n, rows - n, p=compute_provider_shares(n, kind))
+    return rng.permutation(np.concatenate([np.arange(n), others])).astype(np.int32)
 
 
-def shares(n: int, kind: str) -> NDArray[np.float64]:
+def compute_provider_shares(n: int, kind: str) -> NDArray[np.float64]:
     """How likely a row is each provider's, the largest first.
 
-    >>> shares(3, "exponential").round(3).tolist()
+    >>> compute_provider_shares(3, "exponential").round(3).tolist()
     [0.817, 0.154, 0.029]
     """
     if kind not in KINDS:
         raise UsageError(f"There is no split {kind!r}.", f"the splits are: {', '.join(KINDS)}.")
     decay = REACH if kind == "exponential" else 0.0
     weight: NDArray[np.float64] = np.exp(-decay * np.arange(n) / n)
-    found: NDArray[np.float64] = weight / weight.sum()
-    return found
+    share: NDArray[np.float64] = weight / weight.sum()
+    return share
 
 
 def _check(rows: int, n: int, seed: int) -> None:

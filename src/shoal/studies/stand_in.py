@@ -30,18 +30,18 @@ Codes = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
-def people(name: str, rows: int) -> pa.Table:
+def draw_stand_in(name: str, rows: int) -> pa.Table:
     """So many made-up people in the shape of a data set, the same ones each time."""
     if rows < FEWEST:
         raise UsageError(f"A stand-in of {rows} rows shows nothing.", f"take {FEWEST} or more.")
-    drawn = Crowd(np.random.default_rng([SEED, 0]), np.random.default_rng([SEED, 1]), rows)
+    crowd = MadeUpPeople(np.random.default_rng([SEED, 0]), np.random.default_rng([SEED, 1]), rows)
     if name.startswith("adult"):
-        return _adult(drawn)
-    return _ipums(drawn, stacked=name == "ipums-stacked")
+        return _draw_adult(crowd)
+    return _draw_ipums(crowd, stacked=name == "ipums-stacked")
 
 
 @dataclass
-class Crowd:
+class MadeUpPeople:
     """People, of whom one column after another is drawn."""
 
     law: np.random.Generator
@@ -50,39 +50,39 @@ class Crowd:
     rows: int
     columns: dict[str, pa.Array] = field(default_factory=dict)
 
-    def everybody(self) -> Codes:
+    def make_one_group(self) -> Codes:
         """One group of all."""
         return np.zeros(self.rows, dtype=np.int64)
 
-    def drawn(self, weights: Floats, group: Codes) -> Codes:
+    def draw(self, weights: Floats, group: Codes) -> Codes:
         """For each person a value, drawn by the weights (groups × values) of her group."""
         groups, values = weights.shape
         ends = np.cumsum(weights / weights.sum(axis=1, keepdims=True), axis=1)
         ends[:, -1] = 1.0
         steps = (ends + np.arange(groups)[:, np.newaxis]).ravel()
         at = np.searchsorted(steps, group + self.rng.random(len(group)), side="right")
-        found: Codes = np.clip(at - group * values, 0, values - 1)
-        return self._every(found, values)
+        codes: Codes = np.clip(at - group * values, 0, values - 1)
+        return self._plant_missing(codes, values)
 
-    def _every(self, codes: Codes, values: int) -> Codes:
+    def _plant_missing(self, codes: Codes, values: int) -> Codes:
         missing = np.setdiff1d(np.arange(values), codes)[: len(codes) // PLANTED]
         codes[self.rng.choice(len(codes), len(missing), replace=False)] = missing
         return codes
 
-    def tilted(self, shares: Floats, groups: int, strength: float) -> Floats:
+    def tilt(self, shares: Floats, groups: int, strength: float) -> Floats:
         """The shares of values (one row for all, or one a group), different from group to group."""
         size = (groups, shares.shape[-1])
-        found: Floats = shares * np.exp(strength * self.law.standard_normal(size))
-        return found
+        tilted: Floats = shares * np.exp(strength * self.law.standard_normal(size))
+        return tilted
 
-    def ranked(self, values: int, slope: float) -> Floats:
+    def rank_shares(self, values: int, slope: float) -> Floats:
         """Shares that fall by rank as in Zipf's law, in no order."""
         falling = 1.0 / np.arange(1, values + 1) ** slope
         return self.law.permutation(falling / falling.sum())
 
-    def births(self, here: Sequence[float], elsewhere: int) -> Floats:
+    def share_births(self, here: Sequence[float], elsewhere: int) -> Floats:
         """By race the shares of birthplaces: one where ``here`` are born, and so many others."""
-        others = self.tilted(self.ranked(elsewhere, 0.8), len(here), 1.0)
+        others = self.tilt(self.rank_shares(elsewhere, 0.8), len(here), 1.0)
         home = np.array(here)[:, np.newaxis]
         return np.hstack([home, others / others.sum(axis=1, keepdims=True) * (1 - home)])
 
@@ -95,10 +95,10 @@ class Crowd:
         return pa.table(self.columns)
 
 
-def _trended(shares: Floats, trends: Floats, at: Floats) -> Floats:
+def _follow_trends(shares: Floats, trends: Floats, at: Floats) -> Floats:
     """Shares of values for each step ``at`` of something ordered: some rise with it, some fall."""
-    found: Floats = shares * np.exp(np.outer(at, trends))
-    return found
+    trended: Floats = shares * np.exp(np.outer(at, trends))
+    return trended
 
 
 # Adult
@@ -165,33 +165,33 @@ JOBS = {
 }
 
 
-def _shares(named: Mapping[str, float]) -> Floats:
-    return np.array(list(named.values()), dtype=float)
+def _list_weights(weights: Mapping[str, float]) -> Floats:
+    return np.array(list(weights.values()), dtype=float)
 
 
-def _adult(one: Crowd) -> pa.Table:
+def _draw_adult(crowd: MadeUpPeople) -> pa.Table:
     ages = np.arange(17, 91)
     likely = np.exp(-(((ages - 36) / np.where(ages < 36, 19, 22)) ** 2)) + 0.0004
-    age = one.drawn(likely[np.newaxis], one.everybody())
+    age = crowd.draw(likely[np.newaxis], crowd.make_one_group())
     band = age // 8
-    sex = one.drawn(np.array([[33.0, 67.0]]), one.everybody())
-    race = one.drawn(_shares(RACE)[np.newaxis], one.everybody())
+    sex = crowd.draw(np.array([[33.0, 67.0]]), crowd.make_one_group())
+    race = crowd.draw(_list_weights(RACE)[np.newaxis], crowd.make_one_group())
     shares, trends = (np.array(list(both)) for both in zip(*MARRIED.values(), strict=True))
-    by_age = _trended(shares, trends, np.repeat(np.arange(10) / 2 - 1.2, 2))
-    marital = one.drawn(one.tilted(by_age, 20, 0.3), band * 2 + sex)
-    school = one.drawn(one.tilted(_shares(SCHOOL), 50, 0.35), band * 5 + race)
-    work = one.drawn(one.tilted(_shares(WORK), 160, 0.35), school * 10 + band)
-    country = one.drawn(one.births([0.94, 0.93, 0.3, 0.97, 0.5], len(COUNTRIES)), race)
-    job = one.drawn(one.tilted(_shares(JOBS), 96, 0.9), (school * 2 + sex) * 3 + band // 4)
-    one.put("age", ages, age)
-    one.put("workclass", list(WORK), work)
-    one.put("education", list(SCHOOL), school)
-    one.put("marital_status", list(MARRIED), marital)
-    one.put("race", list(RACE), race)
-    one.put("sex", ["Female", "Male"], sex)
-    one.put("native_country", ["United-States", *COUNTRIES], country)
-    one.put("occupation", list(JOBS), job)
-    return one.table()
+    by_age = _follow_trends(shares, trends, np.repeat(np.arange(10) / 2 - 1.2, 2))
+    marital = crowd.draw(crowd.tilt(by_age, 20, 0.3), band * 2 + sex)
+    school = crowd.draw(crowd.tilt(_list_weights(SCHOOL), 50, 0.35), band * 5 + race)
+    work = crowd.draw(crowd.tilt(_list_weights(WORK), 160, 0.35), school * 10 + band)
+    country = crowd.draw(crowd.share_births([0.94, 0.93, 0.3, 0.97, 0.5], len(COUNTRIES)), race)
+    job = crowd.draw(crowd.tilt(_list_weights(JOBS), 96, 0.9), (school * 2 + sex) * 3 + band // 4)
+    crowd.put("age", ages, age)
+    crowd.put("workclass", list(WORK), work)
+    crowd.put("education", list(SCHOOL), school)
+    crowd.put("marital_status", list(MARRIED), marital)
+    crowd.put("race", list(RACE), race)
+    crowd.put("sex", ["Female", "Male"], sex)
+    crowd.put("native_country", ["United-States", *COUNTRIES], country)
+    crowd.put("occupation", list(JOBS), job)
+    return crowd.table()
 
 
 # IPUMS
@@ -214,70 +214,74 @@ CHILD = 14
 """From this age on people are asked for their income."""
 
 
-def _ipums(one: Crowd, stacked: bool) -> pa.Table:
+def _draw_ipums(crowd: MadeUpPeople, stacked: bool) -> pa.Table:
     ages = np.arange(101)
-    age = one.drawn(1 / (1 + np.exp((ages - 58.0) / 11))[np.newaxis] + 5e-5, one.everybody())
-    sex = one.drawn(np.array([[49.0, 51.0]]), one.everybody())
-    race = one.drawn(RACES, one.everybody())
+    age = crowd.draw(
+        1 / (1 + np.exp((ages - 58.0) / 11))[np.newaxis] + 5e-5, crowd.make_one_group()
+    )
+    sex = crowd.draw(np.array([[49.0, 51.0]]), crowd.make_one_group())
+    race = crowd.draw(RACES, crowd.make_one_group())
     band = np.minimum(age // 10, 8)
     places = 136 if stacked else 113
-    place = one.drawn(one.births(AT_HOME, places - 1), race)
+    place = crowd.draw(crowd.share_births(AT_HOME, places - 1), race)
     usual = np.clip((ages - 4) / 2, 0, 7) - np.clip((ages - 40) / 25, 0, 2)
     spread = np.where(ages < 18, 0.8, 2.0)[:, np.newaxis]
-    school = one.drawn(np.exp(-(((np.arange(10) - usual[:, np.newaxis]) / spread) ** 2)), age)
-    marital = one.drawn(_marriages(one), age * 2 + sex)
-    class_ = one.drawn(_work(), age * 2 + sex)
-    one.put("age", ages, age)
-    one.put("classwkg", np.arange(3), class_)
-    one.put("educrec", np.arange(10), school)
-    one.put("marst", np.arange(1, 7), marital)
-    one.put("raceg", np.arange(1, 8), race)
-    one.put("sex", np.arange(1, 3), sex)
-    one.put("bplg", _codes(1, 900, places), place)
-    _working(one, (school * 2 + sex) * 3 + class_, np.flatnonzero(class_ > 0), stacked)
-    _earning(one, age, class_, (band * 2 + sex) * 10 + school, stacked)
-    return one.table()
+    school = crowd.draw(np.exp(-(((np.arange(10) - usual[:, np.newaxis]) / spread) ** 2)), age)
+    marital = crowd.draw(_marriage_shares(crowd), age * 2 + sex)
+    class_ = crowd.draw(_class_of_worker_shares(), age * 2 + sex)
+    crowd.put("age", ages, age)
+    crowd.put("classwkg", np.arange(3), class_)
+    crowd.put("educrec", np.arange(10), school)
+    crowd.put("marst", np.arange(1, 7), marital)
+    crowd.put("raceg", np.arange(1, 8), race)
+    crowd.put("sex", np.arange(1, 3), sex)
+    crowd.put("bplg", _spread_codes(1, 900, places), place)
+    _draw_work(crowd, (school * 2 + sex) * 3 + class_, np.flatnonzero(class_ > 0), stacked)
+    _draw_income(crowd, age, class_, (band * 2 + sex) * 10 + school, stacked)
+    return crowd.table()
 
 
-def _codes(low: int, high: int, values: int) -> Codes:
-    found: Codes = np.linspace(low, high, values).astype(np.int64)
-    return found
+def _spread_codes(low: int, high: int, values: int) -> Codes:
+    codes: Codes = np.linspace(low, high, values).astype(np.int64)
+    return codes
 
 
-def _marriages(one: Crowd) -> Floats:
+def _marriage_shares(crowd: MadeUpPeople) -> Floats:
     """By age and sex: married, spouse away, separated, divorced, widowed, never married."""
     years = np.repeat(np.arange(101) / 20 - 1.5, 2)
     trends = np.array([0.2, 0.1, 0.2, 0.4, 1.6, -1.6])
-    found = _trended(np.array([62.0, 1.5, 3, 7, 3, 20]), trends, years)
-    found[: 2 * 15, :5] = 1e-9
-    return one.tilted(found, 202, 0.1)
+    shares = _follow_trends(np.array([62.0, 1.5, 3, 7, 3, 20]), trends, years)
+    shares[: 2 * 15, :5] = 1e-9
+    return crowd.tilt(shares, 202, 0.1)
 
 
-def _work() -> Floats:
+def _class_of_worker_shares() -> Floats:
     """By age and sex: no work, works for herself, works for others."""
-    found = np.empty((202, 3))
+    shares = np.empty((202, 3))
     for woman, (at, share) in IDLE.items():
         idle = np.interp(np.arange(101), at, share)
         own = (1 - idle) * (0.05 if woman else 0.1)
-        found[int(woman) :: 2] = np.stack([idle, own, 1 - idle - own], axis=1)
-    return found + 1e-9 * np.array([1, 0, 0])
+        shares[int(woman) :: 2] = np.stack([idle, own, 1 - idle - own], axis=1)
+    return shares + 1e-9 * np.array([1, 0, 0])
 
 
-def _working(one: Crowd, group: Codes, working: Codes, stacked: bool) -> None:
+def _draw_work(crowd: MadeUpPeople, group: Codes, working: Codes, stacked: bool) -> None:
     """Occupation by education, sex and class of worker, industry by occupation; some have none."""
     jobs, trades = 251 if stacked else 246, 144
-    job = one.drawn(one.tilted(one.ranked(jobs, 0.9), 60, 1.0), group[working])
-    trade = one.drawn(one.tilted(one.ranked(trades, 0.6), jobs, 1.3), job)
+    job = crowd.draw(crowd.tilt(crowd.rank_shares(jobs, 0.9), 60, 1.0), group[working])
+    trade = crowd.draw(crowd.tilt(crowd.rank_shares(trades, 0.6), jobs, 1.3), job)
     for name, values, codes in (
-        ("occ1950", _codes(0, 970, jobs), job),
-        ("ind1950", _codes(105, 936, trades), trade),
+        ("occ1950", _spread_codes(0, 970, jobs), job),
+        ("ind1950", _spread_codes(105, 936, trades), trade),
     ):
-        column = np.full(one.rows, NOT_APPLICABLE[name], dtype=np.int64)
+        column = np.full(crowd.rows, NOT_APPLICABLE[name], dtype=np.int64)
         column[working] = values[codes]
-        one.columns[name] = pa.array(column)
+        crowd.columns[name] = pa.array(column)
 
 
-def _earning(one: Crowd, age: Codes, class_: Codes, group: Codes, stacked: bool) -> None:
+def _draw_income(
+    crowd: MadeUpPeople, age: Codes, class_: Codes, group: Codes, stacked: bool
+) -> None:
     """Income by age, sex and education: of children not asked, of many without work none."""
     steps, step = (17_288, 5) if stacked else (469, 100)
     values = step * np.arange(1, steps + 1) - step // 2
@@ -285,7 +289,7 @@ def _earning(one: Crowd, age: Codes, class_: Codes, group: Codes, stacked: bool)
     middle = 8.3 - 0.06 * (band - 4) ** 2 - 0.6 * sex + 0.12 * school + 0.9 * stacked
     away = (np.log(values) - middle.reshape(180, 1)) / 0.75
     asked = age >= CHILD
-    some = np.flatnonzero(asked & (one.rng.random(one.rows) > np.where(class_ > 0, 0.04, 0.75)))
+    some = np.flatnonzero(asked & (crowd.rng.random(crowd.rows) > np.where(class_ > 0, 0.04, 0.75)))
     column = np.where(asked, 0, NOT_APPLICABLE["inctot"])
-    column[some] = values[one.drawn(np.exp(-(away**2) / 2) / values, group[some])]
-    one.columns["inctot"] = pa.array(column)
+    column[some] = values[crowd.draw(np.exp(-(away**2) / 2) / values, group[some])]
+    crowd.columns["inctot"] = pa.array(column)

@@ -15,8 +15,8 @@ from typing import Any
 from shoal.core.atomic_file import write_file
 from shoal.studies import experiments
 from shoal.studies.claims import FOUND
-from shoal.studies.outcome import EDITION, PAGE, RESULTS, results
-from shoal.studies.pages.study import checked_page
+from shoal.studies.outcome import EDITION, PAGE, RESULTS, read_results
+from shoal.studies.pages.checked import make_claims_page
 
 SUMMARY = "claims.json"
 INDEX = "index.html"
@@ -34,37 +34,39 @@ class Checked:
         """Plain values for JSON."""
         claims = [
             {
-                "study": one["study"],
-                "paper": one["paper"]["short"],
-                "results": f"{one['study']}/{RESULTS}",
+                "study": study["study"],
+                "paper": study["paper"]["short"],
+                "results": f"{study['study']}/{RESULTS}",
                 **claim,
             }
-            for one in self.studies
-            for claim in one["claims"]
+            for study in self.studies
+            for claim in study["claims"]
         ]
         return {
             "edition": EDITION,
-            "studies": [one["study"] for one in self.studies],
-            "stand_in": [one["study"] for one in self.studies if one["stand_in"]],
-            "codes": {one["study"]: one["made"]["code"] for one in self.studies},
+            "studies": [study["study"] for study in self.studies],
+            "stand_in": [study["study"] for study in self.studies if study["stand_in"]],
+            "codes": {study["study"]: study["made"]["code"] for study in self.studies},
             "claims": claims,
         }
 
     def __str__(self) -> str:
-        verdicts = [claim["verdict"] for one in self.studies for claim in one["claims"]]
-        claims = [one for one in verdicts if one != FOUND]
-        told = ", ".join(f"{claims.count(one)} {one}" for one in dict.fromkeys(claims))
+        verdicts = [claim["verdict"] for study in self.studies for claim in study["claims"]]
+        claims = [verdict for verdict in verdicts if verdict != FOUND]
+        counts = ", ".join(
+            f"{claims.count(verdict)} {verdict}" for verdict in dict.fromkeys(claims)
+        )
         head = f"{len(self.studies)} studies, {len(claims)} claims of the papers checked"
-        lines = [f"{head}: {told}." if told else f"{head}."]
+        lines = [f"{head}: {counts}." if counts else f"{head}."]
         if len(set(self.to_json()["codes"].values())) > 1:
             lines.append("They were made by different code: run all of them again to compare them.")
         return "\n".join([*lines, f"Written: {self.folder / INDEX}"])
 
 
-def checked(folder: Path) -> Checked:
+def check_folder(folder: Path) -> Checked:
     """Read the folder's studies and write its page and its JSON."""
-    found = [results(folder / name) for name in experiments()]
-    result = Checked([one for one in found if one is not None], folder)
-    write_file(folder / INDEX, checked_page(result.studies, PAGE, RESULTS).html())
+    documents = [read_results(folder / name) for name in experiments()]
+    result = Checked([document for document in documents if document is not None], folder)
+    write_file(folder / INDEX, make_claims_page(result.studies, PAGE, RESULTS).html())
     write_file(folder / SUMMARY, json.dumps(result.to_json(), ensure_ascii=False, indent=1) + "\n")
     return result

@@ -39,7 +39,7 @@ class Sample:
     """Quasi-identifiers and sensitive columns of a table, in memory."""
 
     name: str
-    told: str
+    description: str
     """What it is, for people."""
     table: pa.Table
     schema: Schema
@@ -71,10 +71,10 @@ class Sample:
     @cached_property
     def sha256(self) -> str:
         """A hash of names, roles and values."""
-        found = hashlib.sha256(self.schema.to_toml().encode())
+        digest = hashlib.sha256(self.schema.to_toml().encode())
         for batch in self.table.combine_chunks().to_batches():
-            found.update(batch.serialize())
-        return found.hexdigest()
+            digest.update(batch.serialize())
+        return digest.hexdigest()
 
     def on(self, column: str) -> Sample:
         """The same with another sensitive column."""
@@ -98,10 +98,10 @@ class Sample:
         """The quasi-identifiers and the sensitive column alone."""
         return self.table.select([*self.quasi, self.sensitive])
 
-    def brought(self, who: NDArray[np.int32]) -> tuple[pa.Table, Schema]:
+    def with_providers(self, provider: NDArray[np.int32]) -> tuple[pa.Table, Schema]:
         """The table with a provider for each row, and its schema."""
-        names = pa.array([f"P{i + 1:02}" for i in range(int(who.max()) + 1)])
-        column = names.take(pa.array(who))
+        names = pa.array([f"P{i + 1:02}" for i in range(int(provider.max()) + 1)])
+        column = names.take(pa.array(provider))
         return (
             self.columns().append_column(PROVIDER, column),
             self.schema.set({PROVIDER: shoal.provider}),
@@ -111,15 +111,15 @@ class Sample:
 # A user's own
 
 
-def own(data: Any, schema: Schema | None, **reading: Any) -> Sample:
+def read_own_table(data: Any, schema: Schema | None, **reading: Any) -> Sample:
     """Anything that ``shoal.open`` takes, with the schema of its columns."""
     if schema is None:
         raise UsageError("Nothing says what the columns are.", "give a schema with the data.")
     name = Path(data).name if isinstance(data, str | Path) else "a table in memory"
-    return _read(name, data, schema, reading)
+    return _read_table(name, data, schema, reading)
 
 
-def _read(name: str, data: Any, schema: Schema, reading: dict[str, Any]) -> Sample:
+def _read_table(name: str, data: Any, schema: Schema, reading: dict[str, Any]) -> Sample:
     """The columns that a study needs; others, and a provider of the table's own, are left."""
     if not schema.quasi or not schema.sensitive:
         raise UsageError(
@@ -138,15 +138,17 @@ def _read(name: str, data: Any, schema: Schema, reading: dict[str, Any]) -> Samp
 
 
 def _rows(frame: shoal.Frame, names: Sequence[str]) -> pa.Table:
-    found = frame.values(names)
-    by = [_coding(name, found[name]) for name in names]
+    values = frame.values(names)
+    by = [_coding(name, values[name]) for name in names]
     codes = frame.rows(by)
-    return pa.table({one.column: _column(one, code) for one, code in zip(by, codes, strict=True)})
+    return pa.table(
+        {coding.column: _column(coding, code) for coding, code in zip(by, codes, strict=True)}
+    )
 
 
-def _coding(name: str, found: Distinct) -> Coding:
-    size = len(found.values)
-    return Coding(name, found.values, np.arange(size, dtype=np.int32), size, size + 1)
+def _coding(name: str, distinct: Distinct) -> Coding:
+    size = len(distinct.values)
+    return Coding(name, distinct.values, np.arange(size, dtype=np.int32), size, size + 1)
 
 
 def _column(coding: Coding, codes: NDArray[Any]) -> pa.Array:

@@ -44,8 +44,8 @@ from shoal.studies.claims import (
     Number,
     Row,
     Rows,
-    chosen,
-    number,
+    compute_mean,
+    select_rows,
 )
 from shoal.studies.experiment import Experiment, Spec
 from shoal.studies.ganta.pairs import (
@@ -56,14 +56,14 @@ from shoal.studies.ganta.pairs import (
     POINTS,
     TWO_WAYS,
     WORDS,
-    both_ways,
-    called,
-    judged,
-    kept,
-    near,
+    judge_figure,
+    judge_readings,
+    keep_rows,
+    list_rows_kept,
+    name_table,
 )
 from shoal.studies.laboratory import Lab
-from shoal.studies.pages.charts import lines
+from shoal.studies.pages.lines import draw_lines
 from shoal.studies.tables import Sample
 
 PUBLISHED, EVERY = "published", "every class"
@@ -80,37 +80,47 @@ FIRST = 4
 LABELS = {"k": "k", "located": "People found in their class", "how": "Counted", "table": "Table"}
 
 
-def found(sample: Sample, *, k: int, people: int, rows_kept: str, seed: int) -> list[Row]:
+def measure_location(
+    sample: Sample, *, k: int, people: int, rows_kept: str, seed: int
+) -> list[Row]:
     """Percent of people whose nearest centroid is that of their class: both ways of counting."""
-    whole = kept(sample, rows_kept)
-    who = np.random.default_rng(seed).permutation(whole.rows)[:people]
-    some = whole.columns().take(who)
+    kept_sample = keep_rows(sample, rows_kept)
+    people_drawn = np.random.default_rng(seed).permutation(kept_sample.rows)[:people]
+    table = kept_sample.columns().take(people_drawn)
     return [
-        {"how": PUBLISHED, "categories": "ordinal", "located": published(some, whole, k)},
+        {
+            "how": PUBLISHED,
+            "categories": "ordinal",
+            "located": locate_in_published(table, kept_sample, k),
+        },
         *(
-            {"how": EVERY, "categories": one, "located": every_class(some, whole, k, one)}
-            for one in codings(whole)
+            {
+                "how": EVERY,
+                "categories": coding,
+                "located": locate_in_every_class(table, kept_sample, k, coding),
+            }
+            for coding in list_codings(kept_sample)
         ),
     ]
 
 
-def codings(sample: Sample) -> tuple[str, ...]:
+def list_codings(sample: Sample) -> tuple[str, ...]:
     """How categories can be measured; in one way where all columns are numbers."""
     types = [sample.table.schema.field(name).type for name in sample.quasi]
     return (
         CODINGS[:1]
-        if all(pa.types.is_integer(one) or pa.types.is_floating(one) for one in types)
+        if all(pa.types.is_integer(type_) or pa.types.is_floating(type_) for type_ in types)
         else CODINGS
     )
 
 
-def published(table: pa.Table, sample: Sample, k: int) -> float:
+def locate_in_published(table: pa.Table, sample: Sample, k: int) -> float:
     """Percent found from the published file; of several nearest centroids one is drawn."""
-    named = table.append_column(PERSON, pa.array(np.arange(table.num_rows)))
+    numbered = table.append_column(PERSON, pa.array(np.arange(table.num_rows)))
     schema = sample.schema.set({PERSON: shoal.person})
     with temporary_files.temporary_folder() as folder:
         release = shoal.publish(
-            named,
+            numbered,
             schema,
             f"k-anonymity k={k}",
             method=METHOD,
@@ -118,16 +128,16 @@ def published(table: pa.Table, sample: Sample, k: int) -> float:
             out=folder / "release",
             format="parquet",
         )
-        view = build_context([release], schema, named).view([0], Needs(people=True))
+        view = build_context([release], schema, numbered).view([0], Needs(people=True))
     people = view.people
     assert people is not None  # the targets were given
     true, near_to = (
         locate(view.releases[0], view.axes, people, how) for how in ("assumed", "centroid")
     )
-    return hits(true, near_to)
+    return compute_hit_rate(true, near_to)
 
 
-def hits(true: Located, near_to: Located) -> float:
+def compute_hit_rate(true: Located, near_to: Located) -> float:
     """Percent of the people whose own class is the one drawn of the nearest."""
     start, classes = near_to
     number_of = np.diff(start)
@@ -135,12 +145,12 @@ def hits(true: Located, near_to: Located) -> float:
     return float(100 * ((classes == true[1][person]) / number_of[person]).sum() / len(number_of))
 
 
-def every_class(table: pa.Table, sample: Sample, k: int, categories: str) -> float:
+def locate_in_every_class(table: pa.Table, sample: Sample, k: int, categories: str) -> float:
     """Percent found where each class of the method has a centroid of its own."""
-    return nearest_is_own(*clustered(table, sample, k, categories))
+    return compute_nearest_share(*cluster_people(table, sample, k, categories))
 
 
-def clustered(
+def cluster_people(
     table: pa.Table, sample: Sample, k: int, categories: str
 ) -> tuple[EmbeddedPoints, Pieces]:
     """The people as places, and the method's classes of them."""
@@ -151,17 +161,19 @@ def clustered(
     return cloud, pieces
 
 
-def largest(sample: Sample, *, k: int, seed: int) -> Row:
+def measure_largest_class(sample: Sample, *, k: int, seed: int) -> Row:
     """The largest class of MDAV, and how large it may be, over 2k numbers of people in a row."""
-    who = np.random.default_rng(seed).permutation(sample.rows)
+    order = np.random.default_rng(seed).permutation(sample.rows)
     sizes = []
     for people in range(min(FIRST * k, sample.rows), min((FIRST + 2) * k, sample.rows + 1)):
-        _, class_, count = clustered(sample.columns().take(who[:people]), sample, k, CODINGS[0])[1]
+        _, class_, count = cluster_people(
+            sample.columns().take(order[:people]), sample, k, CODINGS[0]
+        )[1]
         sizes.append(int(np.bincount(class_, count).max()))
     return {"largest": max(sizes), "numbers": len(sizes)}
 
 
-def nearest_is_own(cloud: EmbeddedPoints, pieces: Pieces) -> float:
+def compute_nearest_share(cloud: EmbeddedPoints, pieces: Pieces) -> float:
     """Percent of people whose class has the nearest centroid: means, and modes of categories."""
     point, class_, people = pieces
     far = _distances(cloud, pieces)
@@ -180,9 +192,9 @@ def _distances(cloud: EmbeddedPoints, pieces: Pieces) -> NDArray[np.float64]:
         middle = np.bincount(class_, people * column[point], classes) / rows
         far += (column[:, None] - middle) ** 2
     for j, codes in enumerate(cloud.codes):
-        seen = np.zeros((classes, int(cloud.base[-1])))
-        np.add.at(seen, (class_, codes[point]), people)
-        far += cloud.cost[j] * (codes[:, None] != seen.argmax(axis=1))
+        occurrences = np.zeros((classes, int(cloud.base[-1])))
+        np.add.at(occurrences, (class_, codes[point]), people)
+        far += cloud.cost[j] * (codes[:, None] != occurrences.argmax(axis=1))
     return far
 
 
@@ -197,54 +209,55 @@ def measure(lab: Lab) -> list[Row]:
             "seed": seed,
         }
         for data, sample in lab.samples.items()
-        for rows in both_ways(sample)
+        for rows in list_rows_kept(sample)
         for k in lab.settings["k"]
         for seed in lab.seeds
     ]
     people = [
-        {"table": called(lab.samples[row["data"]], row["rows_kept"]), **row}
-        for row in lab.measured(found, cells)
+        {"table": name_table(lab.samples[row["data"]], row["rows_kept"]), **row}
+        for row in lab.measure_cells(measure_location, cells)
     ]
     once = [
         {"data": data, "k": k, "seed": lab.seeds[0]}
         for data in lab.samples
         for k in lab.settings["largest_k"]
     ]
-    return [*people, *lab.measured(largest, once)]
+    return [*people, *lab.measure_cells(measure_largest_class, once)]
 
 
 def claims(rows: Rows) -> Sequence[Claim]:
     """About 70 % of the people, and no class of more than 2k + 1."""
-    return [_nearest(rows), _largest(rows)]
+    return [_nearest_claim(rows), _largest_class_claim(rows)]
 
 
-def _nearest(rows: Rows) -> Claim:
-    read = _readings(rows)
-    close = [one for one in read if near(one, PRINTED) == AGREES]
-    low, high = (end(read, key=lambda one: one.mean) for end in (min, max))
+def _nearest_claim(rows: Rows) -> Claim:
+    readings = _collect_readings(rows)
+    close = [reading for reading in readings if judge_figure(reading, PRINTED) == AGREES]
+    low, high = (end(readings, key=lambda reading: reading.mean) for end in (min, max))
     why = (
         "Which table, which k and which way of counting the figure is of is not known here. "
-        f"Within {POINTS[0]} points of it are {len(close)} of {len(read)} readings; the least is "
+        f"Within {POINTS[0]} points of it are {len(close)} of {len(readings)} readings; the least "
+        "is "
         f"{low} ({low.said}), the most {high} ({high.said})."
     )
     return Claim(
         "Of a census published by microaggregation, the nearest centroid is that of the right "
         f"class for about {PRINTED} % of the people.",
         f"about {PRINTED} %",
-        read,
-        judged(read, PRINTED),
+        readings,
+        judge_readings(readings, PRINTED),
         why,
     )
 
 
-def _readings(rows: Rows) -> tuple[Number, ...]:
+def _collect_readings(rows: Rows) -> tuple[Number, ...]:
     """Every table, way of counting and k, over all rows."""
     kinds = dict.fromkeys(
         (row["data"], row["how"], row["categories"], row["k"])
-        for row in chosen(rows, rows_kept=ALL)
+        for row in select_rows(rows, rows_kept=ALL)
     )
     return tuple(
-        number(
+        compute_mean(
             rows,
             "located",
             said=f"{WORDS[data]}, k = {k}, {TOLD[how, categories]}",
@@ -259,11 +272,11 @@ def _readings(rows: Rows) -> tuple[Number, ...]:
     )
 
 
-def _largest(rows: Rows) -> Claim:
+def _largest_class_claim(rows: Rows) -> Claim:
     """Corrected where the largest class is 2k - 1 wherever it was looked for."""
-    some = [row for row in rows if "largest" in row]
+    measured = [row for row in rows if "largest" in row]
     ours = tuple(
-        number(
+        compute_mean(
             rows,
             "largest",
             said=f"{WORDS[row['data']]}, k = {row['k']}",
@@ -271,9 +284,9 @@ def _largest(rows: Rows) -> Claim:
             data=row["data"],
             k=row["k"],
         )
-        for row in some
+        for row in measured
     )
-    beyond = [row["largest"] - 2 * row["k"] for row in some]
+    beyond = [row["largest"] - 2 * row["k"] for row in measured]
     verdict = CORRECTED if set(beyond) == {-1} else AGREES if max(beyond) in (0, 1) else DIFFERS
     why = (
         f"In {beyond.count(-1)} of {len(beyond)} cases the largest class of MDAV, over 2k numbers "
@@ -292,7 +305,7 @@ def charts(rows: Rows) -> Mapping[str, Spec]:
     """Ways of counting side by side. The paper's figure has no k, and so no place of its own."""
     shown = [{**row, "how": TOLD[row["how"], row["categories"]]} for row in rows if "how" in row]
     return {
-        "located": lines(
+        "located": draw_lines(
             shown,
             x="k",
             y="located",
@@ -300,21 +313,20 @@ def charts(rows: Rows) -> Mapping[str, Spec]:
             panel="table",
             unit="%",
             labels=LABELS,
-            title=_title(shown),
+            title=_make_title(shown),
             about="Percent of people whose nearest centroid is that of the class they are in; the "
             f"paper tells of about {PRINTED} % and gives no k. {HEADED}",
         )
     }
 
 
-def _title(shown: Rows) -> str:
-    """Table by table, from the least mean to the most."""
-    said = []
+def _make_title(shown: Rows) -> str:
+    parts = []
     for table in dict.fromkeys(row["table"] for row in shown):
-        kinds = {(row["how"], row["k"]) for row in chosen(shown, table=table)}
-        means = [number(shown, "located", table=table, how=how, k=k).mean for how, k in kinds]
-        said.append(f"{min(means):.0f} to {max(means):.0f} % ({table})")
-    return f"By k and way of counting the nearest centroid finds {', '.join(said)}"
+        kinds = {(row["how"], row["k"]) for row in select_rows(shown, table=table)}
+        means = [compute_mean(shown, "located", table=table, how=how, k=k).mean for how, k in kinds]
+        parts.append(f"{min(means):.0f} to {max(means):.0f} % ({table})")
+    return f"By k and way of counting the nearest centroid finds {', '.join(parts)}"
 
 
 EXPERIMENT = Experiment(

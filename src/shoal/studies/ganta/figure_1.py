@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from shoal.studies.claims import AGREES, FOUND, Claim, Number, Row, Rows, chosen, number
+from shoal.studies.claims import AGREES, FOUND, Claim, Number, Row, Rows, compute_mean, select_rows
 from shoal.studies.experiment import Experiment, Spec
 from shoal.studies.ganta.pairs import (
     ABOUT,
@@ -31,14 +31,14 @@ from shoal.studies.ganta.pairs import (
     SUBSETS,
     TWO_WAYS,
     WORDS,
-    judged,
-    listed,
-    measured,
-    near,
-    panels,
+    find_panels,
+    judge_figure,
+    judge_readings,
+    list_readings,
+    measure_pairs,
 )
 from shoal.studies.laboratory import Lab
-from shoal.studies.pages.charts import lines
+from shoal.studies.pages.lines import draw_lines
 
 BOTH_MONDRIAN, BOTH_MICRO, MIXED = MADE.values()
 ADULT, IPUMS = "adult-train", "ipums-1970"
@@ -58,59 +58,73 @@ SEEN = {"pvp_100": "both releases", "alone_100": "the better of the two alone"}
 
 def measure(lab: Lab) -> list[Row]:
     """Every pair of methods for every k."""
-    return measured(lab, tuple(MADE))
+    return measure_pairs(lab, tuple(MADE))
 
 
 def claims(rows: Rows) -> Sequence[Claim]:
     """The two headlines, 12 % of Adult's people and 60 % of IPUMS's; and who needs no second."""
     ways = ((ADULT, ALL), (IPUMS, ALL), (IPUMS, APPLICABLE))
-    return [*(_claim(rows, data) for data in PRINTED), *(_alone(rows, *way) for way in ways)]
+    return [
+        *(_headline_claim(rows, data) for data in PRINTED),
+        *(_single_release_claim(rows, *way) for way in ways),
+    ]
 
 
-def _claim(rows: Rows, data: str) -> Claim:
+def _headline_claim(rows: Rows, data: str) -> Claim:
     """Every pair of methods is a reading."""
-    theirs, read = PRINTED[data], _readings(rows, data, ALL)
-    close = [one.said for one in read if near(one, theirs) == AGREES]
+    theirs, readings = PRINTED[data], _collect_readings(rows, data, ALL)
+    close = [reading.said for reading in readings if judge_figure(reading, theirs) == AGREES]
     why = (
         "Which pair of methods the figure is of is not known here; within "
-        f"{POINTS[0]} points of it are {len(close)} of {len(read)} ({', '.join(close) or 'none'}). "
+        f"{POINTS[0]} points of it are {len(close)} of {len(readings)} "
+        f"({', '.join(close) or 'none'}). "
         "ganta-headline tries what else may count."
     )
     work: tuple[Number, ...] = ()
-    if chosen(rows, data=data, rows_kept=APPLICABLE):
-        work = _readings(rows, data, APPLICABLE)
-        why += f" Without the people who have no occupation: {listed(work)}."
+    if select_rows(rows, data=data, rows_kept=APPLICABLE):
+        work = _collect_readings(rows, data, APPLICABLE)
+        why += f" Without the people who have no occupation: {list_readings(work)}."
     return Claim(
         f"Two 5-anonymous releases of {WORDS[data]} settle the occupation of about {theirs} % of "
         "the people in both.",
         f"about {theirs} %",
-        read,
-        judged(read, theirs),
+        readings,
+        judge_readings(readings, theirs),
         why,
         work,
     )
 
 
-def _readings(rows: Rows, data: str, rows_kept: str) -> tuple[Number, ...]:
+def _collect_readings(rows: Rows, data: str, rows_kept: str) -> tuple[Number, ...]:
     return tuple(
-        number(
-            rows, "pvp_100", said=made, unit=" %", data=data, k=5, made=made, rows_kept=rows_kept
+        compute_mean(
+            rows,
+            "pvp_100",
+            said=methods,
+            unit=" %",
+            data=data,
+            k=5,
+            made=methods,
+            rows_kept=rows_kept,
         )
-        for made in MADE.values()
+        for methods in MADE.values()
     )
 
 
-def _alone(rows: Rows, data: str, rows_kept: str) -> Claim:
+def _single_release_claim(rows: Rows, data: str, rows_kept: str) -> Claim:
     """How many of those that two releases give away one gave away already."""
     where = {"data": data, "k": 5, "made": BOTH_MONDRIAN, "rows_kept": rows_kept}
-    both, alone = (number(rows, of, said=words, unit=" %", **where) for of, words in SEEN.items())
-    share = alone.mean / both.mean if both.mean else 0.0
+    both, single = (
+        compute_mean(rows, of, said=words, unit=" %", **where) for of, words in SEEN.items()
+    )
+    share = single.mean / both.mean if both.mean else 0.0
     return Claim(
         f"Two 5-anonymous releases by Mondrian settle the occupation of {both} of the people in "
-        f"both ({chosen(rows, **where)[0]['table']}); for {alone}, which is {100 * share:.0f} % "
+        f"both ({select_rows(rows, **where)[0]['table']}); for {single}, which is "
+        f"{100 * share:.0f} % "
         "of them, one release was enough.",
         "",
-        (both, alone),
+        (both, single),
         FOUND,
     )
 
@@ -120,7 +134,7 @@ def charts(rows: Rows) -> Mapping[str, Spec]:
     need no second release.
     """
     return {
-        "assumed": lines(
+        "assumed": draw_lines(
             rows,
             x="k",
             y="pvp_100",
@@ -128,12 +142,12 @@ def charts(rows: Rows) -> Mapping[str, Spec]:
             panel="table",
             unit="%",
             labels=LABELS,
-            theirs=_theirs(rows),
+            theirs=_list_printed(rows),
             title=_title(rows),
             about="Percent of the people in both releases of whom one sensitive value is left, "
             f"where the class that holds each is known. {HEADED}",
         ),
-        "honest": lines(
+        "honest": draw_lines(
             rows,
             x="k",
             y="pvp_100_honest",
@@ -145,22 +159,22 @@ def charts(rows: Rows) -> Mapping[str, Spec]:
             about="The same where everybody may be in any class whose cells fit: all that the "
             f"published tables tell. Mondrian's cells do not overlap: nothing changes. {HEADED}",
         ),
-        **({"alone": _alone_chart(rows)} if _told_alone(rows) else {}),
+        **({"alone": _single_release_chart(rows)} if _knows_single_release(rows) else {}),
     }
 
 
-def _told_alone(rows: Rows) -> bool:
+def _knows_single_release(rows: Rows) -> bool:
     """Whether the attack could tell; not where cells overlap, as they may in a user's own table."""
-    return all(row["alone_100"] is not None for row in chosen(rows, made=BOTH_MONDRIAN))
+    return all(row["alone_100"] is not None for row in select_rows(rows, made=BOTH_MONDRIAN))
 
 
-def _alone_chart(rows: Rows) -> Spec:
+def _single_release_chart(rows: Rows) -> Spec:
     long = [
         {"k": row["k"], "table": row["table"], "seen": words, "share": row[of]}
-        for row in chosen(rows, made=BOTH_MONDRIAN)
+        for row in select_rows(rows, made=BOTH_MONDRIAN)
         for of, words in SEEN.items()
     ]
-    return lines(
+    return draw_lines(
         long,
         x="k",
         y="share",
@@ -168,48 +182,51 @@ def _alone_chart(rows: Rows) -> Spec:
         panel="table",
         unit="%",
         labels=LABELS,
-        title=_alone_title(rows),
+        title=_single_release_title(rows),
         about="Percent of the people in two releases by Mondrian of whom one sensitive value is "
         f"left, by both and by the better of the two alone. {HEADED}",
     )
 
 
-def _alone_title(rows: Rows) -> str:
+def _single_release_title(rows: Rows) -> str:
     k = min(row["k"] for row in rows)
-    said = []
+    parts = []
     for table in dict.fromkeys(row["table"] for row in rows):
-        both, alone = (number(rows, of, k=k, table=table, made=BOTH_MONDRIAN).mean for of in SEEN)
-        said.append(f"{alone:.0f} of {both:.0f} % ({table})")
-    return f"At k = {k} one release alone had settled {', '.join(said)}"
+        both, single = (
+            compute_mean(rows, of, k=k, table=table, made=BOTH_MONDRIAN).mean for of in SEEN
+        )
+        parts.append(f"{single:.0f} of {both:.0f} % ({table})")
+    return f"At k = {k} one release alone had settled {', '.join(parts)}"
 
 
 def _title(rows: Rows) -> str:
-    """Table by table, at the smallest k."""
     k = min(row["k"] for row in rows)
-    found = {
-        row["table"]: number(rows, "pvp_100", k=k, table=row["table"], made=BOTH_MONDRIAN).mean
+    means = {
+        row["table"]: compute_mean(
+            rows, "pvp_100", k=k, table=row["table"], made=BOTH_MONDRIAN
+        ).mean
         for row in rows
     }
-    said = ", ".join(f"{value:.0f} % ({name})" for name, value in found.items())
-    return f"At k = {k} two releases by Mondrian settle the value of {said}"
+    parts = ", ".join(f"{value:.0f} % ({name})" for name, value in means.items())
+    return f"At k = {k} two releases by Mondrian settle the value of {parts}"
 
 
 def _honest_title(rows: Rows) -> str:
     """What overlapping cells hide, at the smallest k."""
     k = min(row["k"] for row in rows)
-    said = []
+    parts = []
     for table in dict.fromkeys(row["table"] for row in rows):
         honest, known = (
-            number(rows, of, k=k, table=table, made=BOTH_MICRO).mean
+            compute_mean(rows, of, k=k, table=table, made=BOTH_MICRO).mean
             for of in ("pvp_100_honest", "pvp_100")
         )
-        said.append(f"{honest:.0f} % in place of {known:.0f} % ({table})")
-    return f"From the tables alone, microaggregation at k = {k} settles {', '.join(said)}"
+        parts.append(f"{honest:.0f} % in place of {known:.0f} % ({table})")
+    return f"From the tables alone, microaggregation at k = {k} settles {', '.join(parts)}"
 
 
-def _theirs(rows: Rows) -> list[Row]:
+def _list_printed(rows: Rows) -> list[Row]:
     """The paper's figures, of no line, in the panels with the rows that it kept."""
-    tables = panels(rows)
+    tables = find_panels(rows)
     return [
         {"k": 5, "pvp_100": value, "table": tables[data], "said": f"paper: about {value} %"}
         for data, value in PRINTED.items()

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from shoal.studies.claims import AGREES, DIFFERS, Claim, Number, Row, Rows, number
+from shoal.studies.claims import AGREES, DIFFERS, Claim, Number, Row, Rows, compute_mean
 from shoal.studies.experiment import Experiment, Spec
 from shoal.studies.ganta.pairs import (
     ABOUT,
@@ -23,12 +23,12 @@ from shoal.studies.ganta.pairs import (
     POINTS,
     SUBSETS,
     TWO_WAYS,
-    measured,
-    near,
-    panels,
+    find_panels,
+    judge_figure,
+    measure_pairs,
 )
 from shoal.studies.laboratory import Lab
-from shoal.studies.pages.charts import lines
+from shoal.studies.pages.lines import draw_lines
 
 ADULT, IPUMS = "adult-train", "ipums-1970"
 PRINTED = {ADULT: 60, IPUMS: 95}
@@ -43,17 +43,17 @@ LABELS = {
 
 def measure(lab: Lab) -> list[Row]:
     """Every confidence a row; two releases by Mondrian."""
-    return [row for found in measured(lab) for row in _by_confidence(found)]
+    return [row for pair in measure_pairs(lab) for row in _by_confidence(pair)]
 
 
-def _by_confidence(found: Row) -> list[Row]:
+def _by_confidence(pair: Row) -> list[Row]:
     same = ("table", "data", "rows_kept", "k", "seed")
     return [
         {
-            **{name: found[name] for name in same},
+            **{name: pair[name] for name in same},
             "confidence": int(name.removeprefix("pvp_")),
-            "pvp": found[name],
-            "pvp_honest": found[f"{name}_honest"],
+            "pvp": pair[name],
+            "pvp_honest": pair[f"{name}_honest"],
         }
         for name in CONFIDENCES
     ]
@@ -61,11 +61,11 @@ def _by_confidence(found: Row) -> list[Row]:
 
 def claims(rows: Rows) -> Sequence[Claim]:
     """What is printed for a confidence of 25 %."""
-    return [_adult(rows), _ipums(rows)]
+    return [_adult_claim(rows), _ipums_claim(rows)]
 
 
-def _adult(rows: Rows) -> Claim:
-    ours = _quarter(rows, ADULT, "Adult, k = 5")
+def _adult_claim(rows: Rows) -> Claim:
+    ours = _quarter_number(rows, ADULT, "Adult, k = 5")
     more = ours.mean > PRINTED[ADULT]
     why = f"Strict median Mondrian leaves {ours} of the people at most four values."
     return Claim(
@@ -78,10 +78,10 @@ def _adult(rows: Rows) -> Claim:
     )
 
 
-def _ipums(rows: Rows) -> Claim:
+def _ipums_claim(rows: Rows) -> Claim:
     """With the rows that the paper kept; what the others do to it is said beside."""
-    ours = _quarter(rows, IPUMS, "IPUMS, all rows, k = 5")
-    work = _quarter(rows, IPUMS, "IPUMS, with an occupation, k = 5", APPLICABLE)
+    ours = _quarter_number(rows, IPUMS, "IPUMS, all rows, k = 5")
+    work = _quarter_number(rows, IPUMS, "IPUMS, with an occupation, k = 5", APPLICABLE)
     off = abs(work.mean - PRINTED[IPUMS])
     away = f"{off:.1f} points off" if off > POINTS[0] else f"within {POINTS[0]} points as well"
     why = f"Without the people who have no occupation it would be {work}, {away}."
@@ -90,22 +90,22 @@ def _ipums(rows: Rows) -> Claim:
         "people in both be guessed with a confidence of 25 %.",
         "about 95 %",
         (ours,),
-        near(ours, PRINTED[IPUMS]),
+        judge_figure(ours, PRINTED[IPUMS]),
         why,
         (work,),
     )
 
 
-def _quarter(rows: Rows, data: str, said: str, rows_kept: str = ALL) -> Number:
-    return number(
-        rows, "pvp", said=said, unit=" %", data=data, k=5, confidence=25, rows_kept=rows_kept
+def _quarter_number(rows: Rows, data: str, words: str, rows_kept: str = ALL) -> Number:
+    return compute_mean(
+        rows, "pvp", said=words, unit=" %", data=data, k=5, confidence=25, rows_kept=rows_kept
     )
 
 
 def charts(rows: Rows) -> Mapping[str, Spec]:
     """A line for each k."""
     return {
-        "confidence": lines(
+        "confidence": draw_lines(
             rows,
             x="confidence",
             y="pvp",
@@ -114,7 +114,7 @@ def charts(rows: Rows) -> Mapping[str, Spec]:
             unit="%",
             labels=LABELS,
             log_x=True,
-            theirs=_theirs(rows),
+            theirs=_list_printed(rows),
             title=_title(rows),
             about="Percent of the people in two releases by Mondrian of whom at most 1/C values "
             f"are left. {HEADED}",
@@ -124,19 +124,19 @@ def charts(rows: Rows) -> Mapping[str, Spec]:
 
 def _title(rows: Rows) -> str:
     k = min(row["k"] for row in rows)
-    found = {
-        row["table"]: number(rows, "pvp", k=k, confidence=25, table=row["table"]).mean
+    means = {
+        row["table"]: compute_mean(rows, "pvp", k=k, confidence=25, table=row["table"]).mean
         for row in rows
     }
-    said = ", ".join(f"{value:.0f} % ({name})" for name, value in found.items())
-    return f"At k = {k} a guess with 25 % confidence is possible for {said}"
+    parts = ", ".join(f"{value:.0f} % ({name})" for name, value in means.items())
+    return f"At k = {k} a guess with 25 % confidence is possible for {parts}"
 
 
-def _theirs(rows: Rows) -> list[Row]:
-    tables = panels(rows)
-    said = {ADULT: "paper: more than 60 %", IPUMS: "paper: about 95 %"}
+def _list_printed(rows: Rows) -> list[Row]:
+    tables = find_panels(rows)
+    captions = {ADULT: "paper: more than 60 %", IPUMS: "paper: about 95 %"}
     return [
-        {"confidence": 25, "pvp": value, "k": 5, "table": tables[data], "said": said[data]}
+        {"confidence": 25, "pvp": value, "k": 5, "table": tables[data], "said": captions[data]}
         for data, value in PRINTED.items()
         if data in tables
     ]

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from shoal.studies.claims import FOUND, Claim, Number, Row, Rows, chosen, number
+from shoal.studies.claims import FOUND, Claim, Number, Row, Rows, compute_mean, select_rows
 from shoal.studies.experiment import Experiment, Spec
 from shoal.studies.ganta.pairs import (
     ABOUT,
@@ -24,13 +24,13 @@ from shoal.studies.ganta.pairs import (
     HEADED,
     SUBSETS,
     TWO_WAYS,
-    judged,
-    listed,
-    measured,
-    panels,
+    find_panels,
+    judge_readings,
+    list_readings,
+    measure_pairs,
 )
 from shoal.studies.laboratory import Lab
-from shoal.studies.pages.charts import lines
+from shoal.studies.pages.lines import draw_lines
 
 IPUMS, K = "ipums-1970", 5
 PRINTED = 40
@@ -47,68 +47,75 @@ LABELS = {"k": "k", "number": "Rows, or values", "counted": "Mean of", "table": 
 def measure(lab: Lab) -> list[Row]:
     """Both averages, and the values that a class leaves."""
     same = ("table", "data", "rows_kept", "k", "seed", *COUNTED)
-    return [{name: found[name] for name in same} for found in measured(lab)]
+    return [{name: pair[name] for name in same} for pair in measure_pairs(lab)]
 
 
 def claims(rows: Rows) -> Sequence[Claim]:
     """The size at k = 5; and, table by table, from where on k is more than the values left."""
-    return [_size(rows), *(_fewer(rows, table) for table in dict.fromkeys(_tables(rows)))]
+    return [
+        _class_size_claim(rows),
+        *(_values_left_claim(rows, table) for table in dict.fromkeys(_list_tables(rows))),
+    ]
 
 
-def _tables(rows: Rows) -> list[str]:
+def _list_tables(rows: Rows) -> list[str]:
     return [row["table"] for row in rows]
 
 
-def _size(rows: Rows) -> Claim:
-    read, work = (
+def _class_size_claim(rows: Rows) -> Claim:
+    readings, work = (
         tuple(
-            number(rows, of, said=words, unit=" rows", data=IPUMS, k=K, rows_kept=kept)
+            compute_mean(rows, of, said=words, unit=" rows", data=IPUMS, k=K, rows_kept=rows_kept)
             for of, words in SIZES.items()
         )
-        for kept in (ALL, APPLICABLE)
+        for rows_kept in (ALL, APPLICABLE)
     )
     why = (
-        f"The paper does not say which average it took. Ours: {listed(read)}; without the people "
-        f"who have no occupation {listed(work)}. ganta-figure-6 judges both readings by the "
+        f"The paper does not say which average it took. Ours: {list_readings(readings)}; without "
+        "the people "
+        f"who have no occupation {list_readings(work)}. ganta-figure-6 judges both readings by the "
         "paper's 45, 450 and 1,300."
     )
     return Claim(
         f"Under Mondrian with k = {K} the average class of IPUMS has about {PRINTED} rows.",
         f"about {PRINTED}",
-        read,
-        judged(read, PRINTED),
+        readings,
+        judge_readings(readings, PRINTED),
         why,
         work,
     )
 
 
-def _fewer(rows: Rows, table: str) -> Claim:
+def _values_left_claim(rows: Rows, table: str) -> Claim:
     """From which k on a person's class has fewer different values than k, on average."""
-    some = chosen(rows, table=table)
+    some = select_rows(rows, table=table)
     left = {
-        k: number(some, "prior", said=f"{table}, k = {k}", table=table, k=k)
+        k: compute_mean(some, "prior", said=f"{table}, k = {k}", table=table, k=k)
         for k in sorted({row["k"] for row in some})
     }
     more = [k for k in left if left[k].mean >= k]
     fewer = [k for k in left if not more or k > more[-1]]
     shown = dict.fromkeys((*more[-1:], *fewer[:1], *fewer[-1:]))
     return Claim(
-        f"The class of a person has on average {_from(left, more, fewer)} ({table}, Mondrian).",
+        f"The class of a person has on average {_describe_crossing(left, more, fewer)} ({table}, "
+        "Mondrian).",
         "",
         tuple(left[k] for k in shown),
         FOUND,
     )
 
 
-def _from(left: Mapping[int, Number], more: Sequence[int], fewer: Sequence[int]) -> str:
+def _describe_crossing(
+    left: Mapping[int, Number], more: Sequence[int], fewer: Sequence[int]
+) -> str:
     """In words: at every k, at none, or from one on."""
     if not fewer:
         last = more[-1]
         return f"at least k different values at k = {last}, the largest measured: {left[last]}"
     first, last = fewer[0], fewer[-1]
-    said = f"fewer than k different values from k = {first} on: {left[first]} there"
-    said += f", {left[last]} at k = {last}" if last > first else ""
-    return f"{said}; at k = {more[-1]} it has {left[more[-1]]}" if more else said
+    sentence = f"fewer than k different values from k = {first} on: {left[first]} there"
+    sentence += f", {left[last]} at k = {last}" if last > first else ""
+    return f"{sentence}; at k = {more[-1]} it has {left[more[-1]]}" if more else sentence
 
 
 def charts(rows: Rows) -> Mapping[str, Spec]:
@@ -119,14 +126,14 @@ def charts(rows: Rows) -> Mapping[str, Spec]:
         for name, words in COUNTED.items()
     ]
     return {
-        "sizes": lines(
+        "sizes": draw_lines(
             long,
             x="k",
             y="number",
             by="counted",
             panel="table",
             labels=LABELS,
-            theirs=_theirs(rows),
+            theirs=_list_printed(rows),
             title=_title(rows),
             about="How large the classes of one release by Mondrian are, and how many different "
             f"sensitive values a person's class has. {HEADED}",
@@ -137,17 +144,17 @@ def charts(rows: Rows) -> Mapping[str, Spec]:
 def _title(rows: Rows) -> str:
     k = max(row["k"] for row in rows)
     few = ", ".join(
-        f"{number(rows, 'prior', k=k, table=table).mean:.0f} ({table})"
-        for table in dict.fromkeys(_tables(rows))
+        f"{compute_mean(rows, 'prior', k=k, table=table).mean:.0f} ({table})"
+        for table in dict.fromkeys(_list_tables(rows))
     )
     return f"At k = {k} the number of different values in a person's class is {few}"
 
 
-def _theirs(rows: Rows) -> list[Row]:
+def _list_printed(rows: Rows) -> list[Row]:
     """The paper's figure, of no line: which average it is, is open."""
     return [
         {"k": K, "number": PRINTED, "table": table, "said": f"paper: about {PRINTED} rows"}
-        for data, table in panels(rows).items()
+        for data, table in find_panels(rows).items()
         if data == IPUMS
     ]
 

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from shoal.studies.claims import FOUND, Claim, Number, Row, Rows, number
+from shoal.studies.claims import FOUND, Claim, Number, Row, Rows, compute_mean
 from shoal.studies.experiment import Experiment, Spec
-from shoal.studies.ganta.pairs import HEADED, SUBSETS, TWO_WAYS, measured
+from shoal.studies.ganta.pairs import HEADED, SUBSETS, TWO_WAYS, measure_pairs
 from shoal.studies.laboratory import Lab
-from shoal.studies.pages.charts import lines
+from shoal.studies.pages.lines import draw_lines
 
 LEFT = {
     "prior_first": "First release alone",
@@ -29,28 +29,30 @@ LABELS = {"k": "k of both releases", "values": "Values left, mean", "by": "Seen"
 def measure(lab: Lab) -> list[Row]:
     """Values left before and after."""
     same = ("table", "data", "rows_kept", "k", "seed", *LEFT, "drop")
-    return [{name: found[name] for name in same} for found in measured(lab)]
+    return [{name: pair[name] for name in same} for pair in measure_pairs(lab)]
 
 
 def claims(rows: Rows) -> Sequence[Claim]:
     """What a second release takes away, table by table."""
-    return [_less(rows, table) for table in dict.fromkeys(row["table"] for row in rows)]
+    return [
+        _values_left_claim(rows, table) for table in dict.fromkeys(row["table"] for row in rows)
+    ]
 
 
-def _less(rows: Rows, table: str) -> Claim:
+def _values_left_claim(rows: Rows, table: str) -> Claim:
     """At the smallest and the largest k."""
     ends = dict.fromkeys((min(row["k"] for row in rows), max(row["k"] for row in rows)))
-    ours, said = list[Number](), list[str]()
+    ours, parts = list[Number](), list[str]()
     for k in ends:
-        first, second, both = found = tuple(
-            number(rows, of, said=f"k = {k}, {words.lower()}", table=table, k=k)
+        first, second, both = numbers = tuple(
+            compute_mean(rows, of, said=f"k = {k}, {words.lower()}", table=table, k=k)
             for of, words in LEFT.items()
         )
-        ours += found
-        said.append(f"{both} where one leaves {first} or {second} (k = {k})")
+        ours += numbers
+        parts.append(f"{both} where one leaves {first} or {second} (k = {k})")
     return Claim(
         f"{table}: two releases by Mondrian leave the people in both, in values on average, "
-        f"{'; '.join(said)}.",
+        f"{'; '.join(parts)}.",
         "",
         tuple(ours),
         FOUND,
@@ -65,7 +67,7 @@ def charts(rows: Rows) -> Mapping[str, Spec]:
         for name, words in LEFT.items()
     ]
     return {
-        "values": lines(
+        "values": draw_lines(
             long,
             x="k",
             y="values",
@@ -81,13 +83,13 @@ def charts(rows: Rows) -> Mapping[str, Spec]:
 
 def _title(rows: Rows) -> str:
     k = min(row["k"] for row in rows)
-    said = []
+    parts = []
     for table in dict.fromkeys(row["table"] for row in rows):
         before, after = (
-            number(rows, of, k=k, table=table).mean for of in ("prior_first", "posterior")
+            compute_mean(rows, of, k=k, table=table).mean for of in ("prior_first", "posterior")
         )
-        said.append(f"{before:.1f} to {after:.1f} ({table})")
-    return f"At k = {k} a second release brings the values left from {', '.join(said)}"
+        parts.append(f"{before:.1f} to {after:.1f} ({table})")
+    return f"At k = {k} a second release brings the values left from {', '.join(parts)}"
 
 
 EXPERIMENT = Experiment(

@@ -15,12 +15,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from shoal.studies.claims import FOUND, Claim, Number, Row, Rows, chosen, number
+from shoal.studies.claims import FOUND, Claim, Number, Row, Rows, compute_mean, select_rows
 from shoal.studies.experiment import Experiment, Spec
-from shoal.studies.ganta.pairs import CONFIDENCES, SUBSETS, TWO_WAYS, both_ways, called, pair
-from shoal.studies.ganta.steps import BEYOND, from_to, steps, told_tables
+from shoal.studies.ganta.pairs import (
+    CONFIDENCES,
+    SUBSETS,
+    TWO_WAYS,
+    list_rows_kept,
+    measure_pair,
+    name_table,
+)
+from shoal.studies.ganta.steps import BEYOND, describe_ends, describe_tables, list_steps
 from shoal.studies.laboratory import Lab
-from shoal.studies.pages.charts import lines
+from shoal.studies.pages.lines import draw_lines
 
 SETTINGS = {"k": 10, "l": (2, 3, 4, 5), "t": (0.5, 0.4, 0.3, 0.2)}
 PLAIN, ENTROPY, CLOSE = "k alone", "entropy l-diversity", "t-closeness"
@@ -28,32 +35,36 @@ KINDS = {"": PLAIN, "entropy-diversity": ENTROPY, "t-closeness": CLOSE}
 LISTS = "The paper's lists of l and t are not known: these are ours. Any two values are 1 apart."
 
 
-def pairs_of(lab: Lab) -> list[Row]:
+def measure_rule_pairs(lab: Lab) -> list[Row]:
     """A row for every pair of releases: figure 6 has the same."""
-    asked = [
+    cells = [
         {"data": name, "k": lab.settings["k"], "rule": rule, "rows_kept": rows, "seed": seed}
         for name, sample in lab.samples.items()
-        for rows in both_ways(sample)
-        for rule in rules(lab.settings)
+        for rows in list_rows_kept(sample)
+        for rule in list_rules(lab.settings)
         for seed in lab.seeds
     ]
     return [
-        {**row, "table": called(lab.samples[row["data"]], row["rows_kept"]), **named(row["rule"])}
-        for row in lab.measured(pair, asked)
+        {
+            **row,
+            "table": name_table(lab.samples[row["data"]], row["rows_kept"]),
+            **describe_rule(row["rule"]),
+        }
+        for row in lab.measure_cells(measure_pair, cells)
     ]
 
 
-def rules(settings: Mapping[str, Any]) -> Iterator[str]:
+def list_rules(settings: Mapping[str, Any]) -> Iterator[str]:
     """What is asked beside k-anonymity: nothing, then every l, then every t."""
     yield ""
     yield from (f"entropy-diversity l={l}" for l in settings["l"])
     yield from (f"t-closeness t={t}" for t in settings["t"])
 
 
-def named(rule: str) -> Row:
+def describe_rule(rule: str) -> Row:
     """The kind of a rule, and the rule in short.
 
-    >>> named("t-closeness t=0.4")
+    >>> describe_rule("t-closeness t=0.4")
     {'kind': 't-closeness', 'asked': 't = 0.4'}
     """
     kind, _, strength = rule.partition(" ")
@@ -71,35 +82,44 @@ def measure(lab: Lab) -> list[Row]:
             "confidence": int(column.removeprefix("pvp_")),
             "pvp": row[column],
         }
-        for row in pairs_of(lab)
+        for row in measure_rule_pairs(lab)
         for column in CONFIDENCES
     ]
 
 
-def series(rows: Rows, of: str, unit: str, **more: Any) -> dict[tuple[str, str], list[Number]]:
+def collect_rule_series(
+    rows: Rows, of: str, unit: str, **more: Any
+) -> dict[tuple[str, str], list[Number]]:
     """For every table and kind of rule the number by k alone, then as the rule gets stricter."""
-    found = {}
+    numbers = {}
     for table in dict.fromkeys(row["table"] for row in rows):
         for kind in (ENTROPY, CLOSE):
-            asked = dict.fromkeys(row["asked"] for row in chosen(rows, table=table, kind=kind))
-            found[table, kind] = [
-                number(rows, of, said=f"{table}, {one}", unit=unit, table=table, asked=one, **more)
-                for one in (PLAIN, *asked)
+            asked = dict.fromkeys(row["asked"] for row in select_rows(rows, table=table, kind=kind))
+            numbers[table, kind] = [
+                compute_mean(
+                    rows, of, said=f"{table}, {rule}", unit=unit, table=table, asked=rule, **more
+                )
+                for rule in (PLAIN, *asked)
             ]
-    return found
+    return numbers
 
 
 def claims(rows: Rows) -> list[Claim]:
     """What the strictest rules leave on every table, and what a stricter rule does."""
-    found = series(rows, "pvp", " %", confidence=25)
+    numbers_by_rule = collect_rule_series(rows, "pvp", " %", confidence=25)
     k = rows[0]["k"]
-    tables = dict.fromkeys(table for table, _ in found)
-    return [*(_left(found, table, k) for table in tables), _stricter(list(found.values()))]
+    tables = dict.fromkeys(table for table, _ in numbers_by_rule)
+    return [
+        *(_values_left_claim(numbers_by_rule, table, k) for table in tables),
+        _stricter_rules_claim(list(numbers_by_rule.values())),
+    ]
 
 
-def _left(found: Mapping[tuple[str, str], Sequence[Number]], table: str, k: int) -> Claim:
-    plain, diverse = found[table, ENTROPY][0], found[table, ENTROPY][-1]
-    close = found[table, CLOSE][-1]
+def _values_left_claim(
+    numbers_by_rule: Mapping[tuple[str, str], Sequence[Number]], table: str, k: int
+) -> Claim:
+    plain, diverse = numbers_by_rule[table, ENTROPY][0], numbers_by_rule[table, ENTROPY][-1]
+    close = numbers_by_rule[table, CLOSE][-1]
     return Claim(
         f"{table}: two releases with k = {k} leave {plain} of the people in both with four values "
         f"or fewer; with {diverse.where['asked']} as well {diverse}, with {close.where['asked']} "
@@ -110,28 +130,36 @@ def _left(found: Mapping[tuple[str, str], Sequence[Number]], table: str, k: int)
     )
 
 
-def _stricter(found: Sequence[Sequence[Number]]) -> Claim:
-    went = [one for numbers in found for one in steps(numbers)]
+def _stricter_rules_claim(numbers_by_rule: Sequence[Sequence[Number]]) -> Claim:
+    directions = [direction for numbers in numbers_by_rule for direction in list_steps(numbers)]
     return Claim(
-        f"{len(went)} steps to a stricter rule, and how many people are left with four values or "
-        f"fewer: fewer in {went.count(-1)}, more in {went.count(1)}, the same within the spread of "
-        f"the runs in {went.count(0)}.",
+        f"{len(directions)} steps to a stricter rule, and how many people are left with four "
+        "values or "
+        f"fewer: fewer in {directions.count(-1)}, more in {directions.count(1)}, the same within "
+        "the spread of "
+        f"the runs in {directions.count(0)}.",
         "",
-        tuple(one for numbers in found for one in numbers),
+        tuple(number for numbers in numbers_by_rule for number in numbers),
         FOUND,
     )
 
 
 def charts(rows: Rows) -> dict[str, Spec]:
     """One chart for each kind of rule, a panel for each table."""
-    return {name: _chart(rows, kind) for name, kind in (("entropy", ENTROPY), ("closeness", CLOSE))}
+    return {
+        name: _make_chart(rows, kind) for name, kind in (("entropy", ENTROPY), ("closeness", CLOSE))
+    }
 
 
-def _chart(rows: Rows, kind: str) -> Spec:
-    found = series(rows, "pvp", " %", confidence=25)
-    ends = {table: (one[0], one[-1]) for (table, of), one in found.items() if of == kind}
-    strict = chosen(rows, kind=kind)[-1]["asked"]
-    return lines(
+def _make_chart(rows: Rows, kind: str) -> Spec:
+    numbers_by_rule = collect_rule_series(rows, "pvp", " %", confidence=25)
+    ends = {
+        table: (numbers[0], numbers[-1])
+        for (table, of), numbers in numbers_by_rule.items()
+        if of == kind
+    }
+    strict = select_rows(rows, kind=kind)[-1]["asked"]
+    return draw_lines(
         [row for row in rows if row["kind"] in (PLAIN, kind)],
         x="confidence",
         y="pvp",
@@ -139,9 +167,10 @@ def _chart(rows: Rows, kind: str) -> Spec:
         panel="table",
         unit="%",
         log_x=True,
-        title=f"From k alone to {strict}, with four values or fewer left: {from_to(ends, ' %')}",
+        title=f"From k alone to {strict}, with four values or fewer left: "
+        f"{describe_ends(ends, ' %')}",
         about="People in both releases of whom a value is named with at least this confidence, by "
-        f"k and {kind}; bands from the least to the most run. {told_tables(rows)}",
+        f"k and {kind}; bands from the least to the most run. {describe_tables(rows)}",
         labels={
             "confidence": "confidence C, percent",
             "pvp": "people in both",

@@ -13,23 +13,31 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
-from shoal.studies.claims import AGREES, FOUND, Claim, Number, Row, Rows, number
+from shoal.studies.claims import AGREES, FOUND, Claim, Number, Row, Rows, compute_mean
 from shoal.studies.experiment import Experiment, Spec
-from shoal.studies.ganta.figure_5 import CLOSE, ENTROPY, LISTS, PLAIN, SETTINGS, pairs_of, series
+from shoal.studies.ganta.figure_5 import (
+    CLOSE,
+    ENTROPY,
+    LISTS,
+    PLAIN,
+    SETTINGS,
+    collect_rule_series,
+    measure_rule_pairs,
+)
 from shoal.studies.ganta.pairs import (
     ABOUT,
     ALL,
     APPLICABLE,
     SUBSETS,
     TWO_WAYS,
-    judged,
-    listed,
-    near,
-    panels,
+    find_panels,
+    judge_figure,
+    judge_readings,
+    list_readings,
 )
-from shoal.studies.ganta.steps import BEYOND, from_to, step, told_tables
+from shoal.studies.ganta.steps import BEYOND, compare_means, describe_ends, describe_tables
 from shoal.studies.laboratory import Lab
-from shoal.studies.pages.charts import lines
+from shoal.studies.pages.lines import draw_lines
 
 IPUMS = "ipums-1970"
 PRINTED = {PLAIN: 45, "l = 5": 450, "t = 0.4": 1300}
@@ -44,28 +52,33 @@ Series = Mapping[tuple[str, str], Sequence[Number]]
 def measure(lab: Lab) -> list[Row]:
     """The class sizes of every pair of figure 5."""
     names = ("data", "rows_kept", "table", "kind", "asked", "k", "seed", "classes", "rows_each")
-    return [{key: row[key] for key in (*names, *AVERAGES)} for row in pairs_of(lab)]
+    return [{key: row[key] for key in (*names, *AVERAGES)} for row in measure_rule_pairs(lab)]
 
 
 def claims(rows: Rows) -> list[Claim]:
     """The three sizes of the text; what strict rules cost, and whether every step costs."""
-    printed = [_size(rows, asked) for asked in PRINTED]
-    return [*printed, _larger(rows), _falls(series(rows, OVER_PEOPLE, " rows"))]
+    printed = [_class_size_claim(rows, asked) for asked in PRINTED]
+    return [
+        *printed,
+        _growth_claim(rows),
+        _shrinking_claim(collect_rule_series(rows, OVER_PEOPLE, " rows")),
+    ]
 
 
-def _size(rows: Rows, asked: str) -> Claim:
+def _class_size_claim(rows: Rows, asked: str) -> Claim:
     theirs = PRINTED[asked]
-    ours = readings(rows, asked)
-    verdict = judged(ours, theirs)
-    apply = readings(rows, asked, APPLICABLE)
-    met = [one.said for one in apply if near(one, theirs) == AGREES]
+    ours = collect_averages(rows, asked)
+    verdict = judge_readings(ours, theirs)
+    apply = collect_averages(rows, asked, APPLICABLE)
+    met = [reading.said for reading in apply if judge_figure(reading, theirs) == AGREES]
     reason = "The reason was not found; ganta-headline tells what else was tried."
     why = (
-        f"The paper does not say which average it means: {listed(ours)}. {_every(rows)} Without "
-        f"the people who have no occupation it is {listed(apply)}, of which "
+        f"The paper does not say which average it means: {list_readings(ours)}. "
+        f"{_describe_agreement(rows)} Without "
+        f"the people who have no occupation it is {list_readings(apply)}, of which "
         f"{' and '.join(met) or 'neither'} is within a tenth of it, our bound."
     )
-    if AGREES not in [near(one, theirs) for one in ours]:
+    if AGREES not in [judge_figure(reading, theirs) for reading in ours]:
         why = f"{why} {reason}"
     besides = "" if asked == PLAIN else f" and {asked}"
     return Claim(
@@ -78,60 +91,64 @@ def _size(rows: Rows, asked: str) -> Claim:
     )
 
 
-def readings(rows: Rows, asked: str, kept: str = ALL) -> tuple[Number, ...]:
+def collect_averages(rows: Rows, asked: str, rows_kept: str = ALL) -> tuple[Number, ...]:
     """Both averages on IPUMS."""
-    where = {"data": IPUMS, "rows_kept": kept, "asked": asked}
+    where = {"data": IPUMS, "rows_kept": rows_kept, "asked": asked}
     return tuple(
-        number(rows, of, said=said, unit=" rows", **where) for of, said in AVERAGES.items()
+        compute_mean(rows, of, said=words, unit=" rows", **where) for of, words in AVERAGES.items()
     )
 
 
-def _every(rows: Rows) -> str:
-    """Which of the averages agrees with all that is printed."""
+def _describe_agreement(rows: Rows) -> str:
     fits = [
-        said
-        for at, said in enumerate(AVERAGES.values())
-        if all(near(readings(rows, asked)[at], size) == AGREES for asked, size in PRINTED.items())
+        words
+        for at, words in enumerate(AVERAGES.values())
+        if all(
+            judge_figure(collect_averages(rows, asked)[at], size) == AGREES
+            for asked, size in PRINTED.items()
+        )
     ]
     sizes = ", ".join(f"{size:,}" for size in PRINTED.values())
     return f"{' and '.join(fits).capitalize() or 'Neither'} agrees with all of {sizes}."
 
 
-def _larger(rows: Rows) -> Claim:
+def _growth_claim(rows: Rows) -> Claim:
     """How many times larger classes become by the strictest rules, by either average."""
-    found = {of: series(rows, of, " rows") for of in AVERAGES}
+    numbers_by_average = {of: collect_rule_series(rows, of, " rows") for of in AVERAGES}
     times = {
-        of: [one[-1].mean / one[0].mean for one in each.values()] for of, each in found.items()
+        of: [numbers[-1].mean / numbers[0].mean for numbers in each.values()]
+        for of, each in numbers_by_average.items()
     }
-    told = " and ".join(
-        f"in {sum(one >= TWICE for one in some)} of {len(some)} cases ({AVERAGES[of]}, "
-        f"{min(some):,.1f} to {max(some):,.1f} times)"
-        for of, some in times.items()
+    counts = " and ".join(
+        f"in {sum(ratio >= TWICE for ratio in ratios)} of {len(ratios)} cases ({AVERAGES[of]}, "
+        f"{min(ratios):,.1f} to {max(ratios):,.1f} times)"
+        for of, ratios in times.items()
     )
     ours = (
-        one
-        for each in found.values()
+        number
+        for each in numbers_by_average.values()
         for (_, kind), (plain, *_, strict) in each.items()
-        for one in ((plain, strict) if kind == ENTROPY else (strict,))
+        for number in ((plain, strict) if kind == ENTROPY else (strict,))
     )
     return Claim(
         f"The strictest l and t make the average class at least {TWICE} times as large as k "
-        f"alone {told}.",
+        f"alone {counts}.",
         "",
         tuple(ours),
         FOUND,
     )
 
 
-def _falls(found: Series) -> Claim:
-    """Whether a stricter rule ever makes classes smaller."""
-    pairs = [(a, b) for one in found.values() for a, b in pairwise(one)]
-    down = [(a, b) for a, b in pairs if step(a, b) < 0]
-    told = "; ".join(f"from {a} ({a.said}) to {b} ({b.where['asked']})" for a, b in down)
-    shown = [one for two in down for one in two] or [one for each in found.values() for one in each]
+def _shrinking_claim(numbers_by_rule: Series) -> Claim:
+    pairs = [(a, b) for numbers in numbers_by_rule.values() for a, b in pairwise(numbers)]
+    down = [(a, b) for a, b in pairs if compare_means(a, b) < 0]
+    falls = "; ".join(f"from {a} ({a.said}) to {b} ({b.where['asked']})" for a, b in down)
+    shown = [number for two in down for number in two] or [
+        number for each in numbers_by_rule.values() for number in each
+    ]
     return Claim(
         f"The average class (mean over people) shrinks in {len(down) or 'none'} of {len(pairs)} "
-        f"steps to a stricter rule{': ' * bool(down)}{told}.",
+        f"steps to a stricter rule{': ' * bool(down)}{falls}.",
         "",
         tuple(shown),
         FOUND,
@@ -140,43 +157,49 @@ def _falls(found: Series) -> Claim:
 
 def charts(rows: Rows) -> dict[str, Spec]:
     """Both averages against l and against t; k alone is l = 1, and t = 1."""
-    return {"entropy": _chart(rows, ENTROPY, "l"), "closeness": _chart(rows, CLOSE, "t")}
+    return {"entropy": _make_chart(rows, ENTROPY, "l"), "closeness": _make_chart(rows, CLOSE, "t")}
 
 
-def _chart(rows: Rows, kind: str, letter: str) -> Spec:
-    drawn = [
+def _make_chart(rows: Rows, kind: str, letter: str) -> Spec:
+    drawn_rows = [
         {
             "strength": _strength(row["asked"]),
             "table": row["table"],
             "size": row[of],
-            "average": said,
+            "average": words,
         }
         for row in rows
         if row["kind"] in (PLAIN, kind)
-        for of, said in AVERAGES.items()
+        for of, words in AVERAGES.items()
     ]
-    found = series(rows, OVER_PEOPLE, " rows")
-    ends = {table: (one[0], one[-1]) for (table, of), one in found.items() if of == kind}
-    strict = next(one for (_, of), one in found.items() if of == kind)[-1].where["asked"]
-    return lines(
-        drawn,
+    numbers_by_rule = collect_rule_series(rows, OVER_PEOPLE, " rows")
+    ends = {
+        table: (numbers[0], numbers[-1])
+        for (table, of), numbers in numbers_by_rule.items()
+        if of == kind
+    }
+    strict = next(numbers for (_, of), numbers in numbers_by_rule.items() if of == kind)[-1].where[
+        "asked"
+    ]
+    return draw_lines(
+        drawn_rows,
         x="strength",
         y="size",
         by="table",
         panel="average",
         log_y=True,
-        theirs=_theirs(rows, letter),
-        title=f"From k alone to {strict} a person's class goes from {from_to(ends, ' rows')}",
+        theirs=_list_printed(rows, letter),
+        title=f"From k alone to {strict} a person's class goes from {describe_ends(ends, ' rows')}",
         about=f"The average class size against {letter}; {letter} = 1 is k alone. The paper's "
         "figures stand in both panels, for it does not say which average they are. "
-        f"{told_tables(rows)}",
+        f"{describe_tables(rows)}",
         labels={"strength": letter, "size": "class size, rows", "table": "table"},
     )
 
 
-def _theirs(rows: Rows, letter: str) -> list[Row]:
+def _list_printed(rows: Rows, letter: str) -> list[Row]:
     """The paper's figures, beside the rows that it kept."""
-    tables = [table for data, table in panels(rows).items() if data == IPUMS]
+    tables = [table for data, table in find_panels(rows).items() if data == IPUMS]
     return [
         {
             "strength": _strength(asked),

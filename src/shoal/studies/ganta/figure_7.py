@@ -18,13 +18,23 @@ from itertools import combinations
 
 import pyarrow.compute as pc
 
-from shoal.studies.claims import AGREES, DIFFERS, FOUND, PARTLY, Claim, Number, Row, Rows, number
-from shoal.studies.entropy import bits
+from shoal.studies.claims import (
+    AGREES,
+    DIFFERS,
+    FOUND,
+    PARTLY,
+    Claim,
+    Number,
+    Row,
+    Rows,
+    compute_mean,
+)
+from shoal.studies.entropy import compute_entropy
 from shoal.studies.experiment import Experiment, Spec
-from shoal.studies.ganta.pairs import ALL, APPLICABLE, KEPT, SUBSETS, WORDS, pair
-from shoal.studies.ganta.steps import BEYOND, step
+from shoal.studies.ganta.pairs import ALL, APPLICABLE, KEPT, SUBSETS, WORDS, measure_pair
+from shoal.studies.ganta.steps import BEYOND, compare_means
 from shoal.studies.laboratory import Lab
-from shoal.studies.pages.charts import lines
+from shoal.studies.pages.lines import draw_lines
 from shoal.studies.tables import Sample
 
 SETTINGS = {"k": (5, 10, 20)}
@@ -33,17 +43,17 @@ Drops = list[tuple[Number, Number]]
 """Entropy and drop of every column, the least entropy first."""
 
 
-def dropped(sample: Sample, *, k: int, sensitive: str, rows_kept: str, seed: int) -> Row:
+def measure_drop(sample: Sample, *, k: int, sensitive: str, rows_kept: str, seed: int) -> Row:
     """One pair of releases with this sensitive column, and the column's entropy."""
-    people = sample if rows_kept == ALL else with_all(sample)
-    row = pair(people, k=k, sensitive=sensitive, seed=seed)
+    people = sample if rows_kept == ALL else keep_applicable_people(sample)
+    row = measure_pair(people, k=k, sensitive=sensitive, seed=seed)
     names = ("drop", "prior", "posterior", "pvp_100", "own_class_size", "class_size", "people")
     counts = people.table[sensitive].value_counts().field("counts")
-    found = {"entropy": bits(counts), "values": len(counts), "rows": people.rows}
-    return {**found, **{name: row[name] for name in names}}
+    column_row = {"entropy": compute_entropy(counts), "values": len(counts), "rows": people.rows}
+    return {**column_row, **{name: row[name] for name in names}}
 
 
-def with_all(sample: Sample) -> Sample:
+def keep_applicable_people(sample: Sample) -> Sample:
     """The people to whom every sensitive column applies."""
     table = sample.table
     for column, none in sample.empty.items():
@@ -53,7 +63,7 @@ def with_all(sample: Sample) -> Sample:
 
 def measure(lab: Lab) -> list[Row]:
     """Every sensitive column at every k, both ways."""
-    asked = [
+    cells = [
         {"data": name, "sensitive": column, "rows_kept": rows, "k": k, "seed": seed}
         for name, sample in lab.samples.items()
         for column in (sample.sensitive, *sample.others)
@@ -67,82 +77,86 @@ def measure(lab: Lab) -> list[Row]:
             "column": WORDS.get(row["sensitive"], row["sensitive"]),
             "way": WAYS[row["rows_kept"]],
         }
-        for row in lab.measured(dropped, asked)
+        for row in lab.measure_cells(measure_drop, cells)
     ]
 
 
 def claims(rows: Rows) -> list[Claim]:
     """That the drop grows with the entropy, judged on all rows; and what it does on the others."""
-    every, apply = (by_entropy(rows, way) for way in WAYS.values())
-    return [_grows(every), _found(apply, rows)]
+    every, apply = (sort_by_entropy(rows, way) for way in WAYS.values())
+    return [_growth_claim(every), _applicable_claim(apply, rows)]
 
 
-def _grows(found: dict[int, Drops]) -> Claim:
-    went = compared(found)
-    ups = sum(way > 0 for _, _, way in went)
-    verdict = AGREES if ups == len(went) else PARTLY if ups else DIFFERS
-    against = [one for a, b, way in went if way <= 0 for one in (a, b)]
-    why = f"{_counted(went)} The reason was not found."
+def _growth_claim(drops_by_k: dict[int, Drops]) -> Claim:
+    comparisons = compare_columns(drops_by_k)
+    ups = sum(way > 0 for _, _, way in comparisons)
+    verdict = AGREES if ups == len(comparisons) else PARTLY if ups else DIFFERS
+    against = [number for a, b, way in comparisons if way <= 0 for number in (a, b)]
+    why = f"{_describe_comparisons(comparisons)} The reason was not found."
     return Claim(
         "On IPUMS with all rows the mean drop in possible values grows with the entropy of the "
         "sensitive column: occupation (4.30 bits), industry (4.35), income (5.56).",
         "drop grows with entropy",
-        _first(found),
+        _drops_at_smallest_k(drops_by_k),
         verdict,
         "" if verdict == AGREES else why,
         tuple(against),
     )
 
 
-def _found(found: dict[int, Drops], rows: Rows) -> Claim:
-    one = {key: rows[0][key] for key in ("k", "column")}  # the same people for every one of them
-    people = number(rows, "rows", said="people", way=WAYS[APPLICABLE], **one)
-    told = _counted(compared(found))
+def _applicable_claim(drops_by_k: dict[int, Drops], rows: Rows) -> Claim:
+    same_people = {
+        key: rows[0][key] for key in ("k", "column")
+    }  # the same people for every one of them
+    people = compute_mean(rows, "rows", said="people", way=WAYS[APPLICABLE], **same_people)
+    sentence = _describe_comparisons(compare_columns(drops_by_k))
     return Claim(
         f"Among the {people.mean:,.0f} people of IPUMS to whom all three columns apply, "
-        f"{told[0].lower()}{told[1:]}",
+        f"{sentence[0].lower()}{sentence[1:]}",
         "",
-        _first(found),
+        _drops_at_smallest_k(drops_by_k),
         FOUND,
         "",
         (people,),
     )
 
 
-def compared(found: dict[int, Drops]) -> list[tuple[Number, Number, int]]:
+def compare_columns(drops_by_k: dict[int, Drops]) -> list[tuple[Number, Number, int]]:
     """Every two columns at one k, the one with less entropy first, and whether the drop grows."""
     return [
-        (a, b, step(a, b)) for drops in found.values() for (_, a), (_, b) in combinations(drops, 2)
+        (a, b, compare_means(a, b))
+        for drops in drops_by_k.values()
+        for (_, a), (_, b) in combinations(drops, 2)
     ]
 
 
-def _counted(went: Sequence[tuple[Number, Number, int]]) -> str:
-    up, down = (sum(way == one for _, _, way in went) for one in (1, -1))
-    against = "; ".join(f"{a.said} {a}, {b.said} {b}" for a, b, way in went if way < 0)
+def _describe_comparisons(comparisons: Sequence[tuple[Number, Number, int]]) -> str:
+    up, down = (sum(way == sign for _, _, way in comparisons) for sign in (1, -1))
+    against = "; ".join(f"{a.said} {a}, {b.said} {b}" for a, b, way in comparisons if way < 0)
     return (
-        f"The column with more entropy has the larger drop in {up} of {len(went)} comparisons of "
+        f"The column with more entropy has the larger drop in {up} of {len(comparisons)} "
+        "comparisons of "
         f"two columns at one k, the smaller in {down}{f' ({against})' if against else ''}, and "
-        f"in {len(went) - up - down} neither beyond the spread of the runs, our bound."
+        f"in {len(comparisons) - up - down} neither beyond the spread of the runs, our bound."
     )
 
 
-def _first(found: dict[int, Drops]) -> tuple[Number, ...]:
-    """The drops at the least k."""
-    return tuple(drop for _, drop in found[min(found)])
+def _drops_at_smallest_k(drops_by_k: dict[int, Drops]) -> tuple[Number, ...]:
+    return tuple(drop for _, drop in drops_by_k[min(drops_by_k)])
 
 
-def by_entropy(rows: Rows, way: str) -> dict[int, Drops]:
+def sort_by_entropy(rows: Rows, way: str) -> dict[int, Drops]:
     """For every k the columns, the least entropy first."""
-    found = {}
+    drops_by_k = {}
     for k in dict.fromkeys(row["k"] for row in rows):
         each = []
         for column in dict.fromkeys(row["column"] for row in rows):
             where = {"way": way, "column": column, "k": k}
-            entropy = number(rows, "entropy", said=column, unit=" bits", **where)
-            said = f"{column} ({entropy.mean:.2f} bits), k = {k}"
-            each.append((entropy, number(rows, "drop", said=said, unit=" values", **where)))
-        found[k] = sorted(each, key=lambda one: one[0].mean)
-    return found
+            entropy = compute_mean(rows, "entropy", said=column, unit=" bits", **where)
+            words = f"{column} ({entropy.mean:.2f} bits), k = {k}"
+            each.append((entropy, compute_mean(rows, "drop", said=words, unit=" values", **where)))
+        drops_by_k[k] = sorted(each, key=lambda pair: pair[0].mean)
+    return drops_by_k
 
 
 def charts(rows: Rows) -> dict[str, Spec]:
@@ -156,9 +170,9 @@ def charts(rows: Rows) -> dict[str, Spec]:
     }
     about = "How many fewer values two releases of IPUMS leave than the better one alone; with all "
     about += "rows, and with the people to whom all three columns apply."
-    every = by_entropy(rows, WAYS[ALL])
+    every = sort_by_entropy(rows, WAYS[ALL])
     return {
-        "drop": lines(
+        "drop": draw_lines(
             rows,
             x="entropy",
             y="drop",
@@ -168,7 +182,7 @@ def charts(rows: Rows) -> dict[str, Spec]:
             labels=labels,
             about=about,
         ),
-        "columns": lines(
+        "columns": draw_lines(
             rows,
             x="k",
             y="drop",
@@ -181,11 +195,12 @@ def charts(rows: Rows) -> dict[str, Spec]:
     }
 
 
-def _title(found: dict[int, Drops], k: int) -> str:
-    told = ", ".join(
-        f"{entropy.said} ({entropy.mean:.2f} bits) by {drop.mean:.1f}" for entropy, drop in found[k]
+def _title(drops_by_k: dict[int, Drops], k: int) -> str:
+    parts = ", ".join(
+        f"{entropy.said} ({entropy.mean:.2f} bits) by {drop.mean:.1f}"
+        for entropy, drop in drops_by_k[k]
     )
-    return f"At k = {k}, all rows, the values left drop for {told}"
+    return f"At k = {k}, all rows, the values left drop for {parts}"
 
 
 EXPERIMENT = Experiment(

@@ -23,14 +23,23 @@ from shoal.studies.claims import (
     Number,
     Row,
     Rows,
-    chosen,
-    number,
+    compute_mean,
+    select_rows,
 )
 from shoal.studies.experiment import Experiment, Spec
-from shoal.studies.ganta.pairs import ALL, OVERLAP, TWO_WAYS, both_ways, called, kept, pair, subsets
-from shoal.studies.ganta.steps import BEYOND, from_to, steps, told_tables
+from shoal.studies.ganta.pairs import (
+    ALL,
+    OVERLAP,
+    TWO_WAYS,
+    draw_subsets,
+    keep_rows,
+    list_rows_kept,
+    measure_pair,
+    name_table,
+)
+from shoal.studies.ganta.steps import BEYOND, describe_ends, describe_tables, list_steps
 from shoal.studies.laboratory import Lab
-from shoal.studies.pages.charts import lines
+from shoal.studies.pages.lines import draw_lines
 from shoal.studies.tables import Sample
 
 SETTINGS = {"k": (5, 10, 20, 50), "releases": (2, 3, 4), "same_size_k": (5, 10)}
@@ -42,22 +51,30 @@ SAYS = {GIVEN: "people whose occupation is settled", DROP: "mean drop in possibl
 
 def measure(lab: Lab) -> list[Row]:
     """Every number of releases at every k, in even parts and in parts of one size."""
-    asked = [
+    cells = [
         cell
         for name, sample in lab.samples.items()
-        for rows in both_ways(sample)
-        for cell in _cells(lab, name, sample, rows)
+        for rows in list_rows_kept(sample)
+        for cell in _list_cells(lab, name, sample, rows)
     ]
-    found = lab.measured(pair, [{k: v for k, v in one.items() if k != "parts"} for one in asked])
+    rows = lab.measure_cells(
+        measure_pair, [{k: v for k, v in cell.items() if k != "parts"} for cell in cells]
+    )
     return [
-        {**row, "parts": one["parts"], "table": called(lab.samples[row["data"]], row["rows_kept"])}
-        for one, row in zip(asked, found, strict=True)
+        {
+            **row,
+            "parts": cell["parts"],
+            "table": name_table(lab.samples[row["data"]], row["rows_kept"]),
+        }
+        for cell, row in zip(cells, rows, strict=True)
     ]
 
 
-def _cells(lab: Lab, name: str, sample: Sample, rows: str) -> list[dict[str, Any]]:
+def _list_cells(lab: Lab, name: str, sample: Sample, rows: str) -> list[dict[str, Any]]:
     most = max(lab.settings["releases"])
-    parts_of_most = subsets(kept(sample, rows).rows, releases=most, overlap=OVERLAP, size=0, seed=0)
+    parts_of_most = draw_subsets(
+        keep_rows(sample, rows).rows, releases=most, overlap=OVERLAP, size=0, seed=0
+    )
     cells = []
     for releases in lab.settings["releases"]:
         for parts, ks in ((EVEN, lab.settings["k"]), (SAME, lab.settings["same_size_k"])):
@@ -81,21 +98,21 @@ def _cells(lab: Lab, name: str, sample: Sample, rows: str) -> list[dict[str, Any
 
 def claims(rows: Rows) -> list[Claim]:
     """Figures 8a and 8b on all rows, judged; the same where people have an occupation."""
-    every = chosen(rows, rows_kept=ALL)[0]["table"]
+    every = select_rows(rows, rows_kept=ALL)[0]["table"]
     others = dict.fromkeys(row["table"] for row in rows if row["table"] != every)
     return [
-        *(_rises(rows, every, of) for of in UNITS),
-        *(_besides(rows, table, of) for table in others for of in UNITS),
-        _at_large(rows, every),
+        *(_rise_claim(rows, every, of) for of in UNITS),
+        *(_applicable_claim(rows, table, of) for table in others for of in UNITS),
+        _large_k_claim(rows, every),
     ]
 
 
-def series(rows: Rows, table: str, of: str) -> dict[tuple[str, int], list[Number]]:
+def collect_release_series(rows: Rows, table: str, of: str) -> dict[tuple[str, int], list[Number]]:
     """For either size and every k the number for 2, 3, … releases."""
     counts = sorted({row["releases"] for row in rows})
     return {
         (parts, k): [
-            number(
+            compute_mean(
                 rows,
                 of,
                 said=f"{n} releases, {parts}, k = {k}",
@@ -108,24 +125,26 @@ def series(rows: Rows, table: str, of: str) -> dict[tuple[str, int], list[Number
             for n in counts
         ]
         for parts in (EVEN, SAME)
-        for k in sorted({row["k"] for row in chosen(rows, table=table, parts=parts)})
+        for k in sorted({row["k"] for row in select_rows(rows, table=table, parts=parts)})
     }
 
 
-def small(rows: Rows, table: str, of: str) -> dict[tuple[str, int], list[Number]]:
+def select_small_k(rows: Rows, table: str, of: str) -> dict[tuple[str, int], list[Number]]:
     """The same where k is small: as small as where both sizes were measured."""
-    found = series(rows, table, of)
-    ks = {k for parts, k in found if parts == SAME}
-    return {key: numbers for key, numbers in found.items() if key[1] in ks}
+    numbers_by_k = collect_release_series(rows, table, of)
+    ks = {k for parts, k in numbers_by_k if parts == SAME}
+    return {key: numbers for key, numbers in numbers_by_k.items() if key[1] in ks}
 
 
-def _rises(rows: Rows, table: str, of: str) -> Claim:
-    found = small(rows, table, of)
-    went = [one for numbers in found.values() for one in steps(numbers)]
-    ups = went.count(1)
-    verdict = AGREES if ups == len(went) else PARTLY if ups else DIFFERS
-    ks = " and ".join(str(k) for k in dict.fromkeys(k for _, k in found))
-    why = f"{_counted(found)} The reason was not found."
+def _rise_claim(rows: Rows, table: str, of: str) -> Claim:
+    numbers_by_k = select_small_k(rows, table, of)
+    directions = [
+        direction for numbers in numbers_by_k.values() for direction in list_steps(numbers)
+    ]
+    ups = directions.count(1)
+    verdict = AGREES if ups == len(directions) else PARTLY if ups else DIFFERS
+    ks = " and ".join(str(k) for k in dict.fromkeys(k for _, k in numbers_by_k))
+    why = f"{_count_steps(numbers_by_k)} The reason was not found."
     return Claim(
         f"On IPUMS with all rows and small k ({ks}), the {SAYS[of]} rises from 2 to 3 and from 3 "
         "to 4 releases."
@@ -133,47 +152,49 @@ def _rises(rows: Rows, table: str, of: str) -> Claim:
         else f"On IPUMS with all rows and small k ({ks}), 3 releases settle the occupation of more "
         "people than 2, and 4 of more than 3.",
         "rises for small k",
-        tuple(one for numbers in found.values() for one in numbers),
+        tuple(number for numbers in numbers_by_k.values() for number in numbers),
         verdict,
         "" if verdict == AGREES else why,
     )
 
 
-def _counted(found: dict[tuple[str, int], list[Number]]) -> str:
-    """How many steps go up and down, and where not up, by size and k."""
-    went = [one for numbers in found.values() for one in steps(numbers)]
+def _count_steps(numbers_by_k: dict[tuple[str, int], list[Number]]) -> str:
+    directions = [
+        direction for numbers in numbers_by_k.values() for direction in list_steps(numbers)
+    ]
     flat = "; ".join(
         f"{parts}, k = {k}: {', '.join(map(str, numbers))}"
-        for (parts, k), numbers in found.items()
-        if min(steps(numbers)) < 1
+        for (parts, k), numbers in numbers_by_k.items()
+        if min(list_steps(numbers)) < 1
     )
     return (
-        f"Of {len(went)} steps to one more release, up beyond the spread of the runs (our bound): "
-        f"{went.count(1)}, down: {went.count(-1)}, neither: {went.count(0)}"
+        f"Of {len(directions)} steps to one more release, up beyond the spread of the runs (our "
+        "bound): "
+        f"{directions.count(1)}, down: {directions.count(-1)}, neither: {directions.count(0)}"
         f"{f' ({flat})' if flat else ''}."
     )
 
 
-def _besides(rows: Rows, table: str, of: str) -> Claim:
-    found = small(rows, table, of)
+def _applicable_claim(rows: Rows, table: str, of: str) -> Claim:
+    numbers_by_k = select_small_k(rows, table, of)
     return Claim(
-        f"{table}, {SAYS[of]}: {_counted(found)[0].lower()}{_counted(found)[1:]}",
+        f"{table}, {SAYS[of]}: "
+        f"{_count_steps(numbers_by_k)[0].lower()}{_count_steps(numbers_by_k)[1:]}",
         "",
-        tuple(one for numbers in found.values() for one in numbers),
+        tuple(number for numbers in numbers_by_k.values() for number in numbers),
         FOUND,
     )
 
 
-def _at_large(rows: Rows, table: str) -> Claim:
-    """What more releases do at the largest k."""
-    found = series(rows, table, GIVEN)
-    k = max(k for parts, k in found if parts == EVEN)
-    few, *_, many = found[EVEN, k]
+def _large_k_claim(rows: Rows, table: str) -> Claim:
+    numbers_by_k = collect_release_series(rows, table, GIVEN)
+    k = max(k for parts, k in numbers_by_k if parts == EVEN)
+    few, *_, many = numbers_by_k[EVEN, k]
     way = {
         1: "give away more people",
         0: "change nothing beyond the spread of the runs",
         -1: "give away fewer people",
-    }[steps((few, many))[0]]
+    }[list_steps((few, many))[0]]
     return Claim(
         f"{table}, k = {k}: {many.where['releases']} releases in place of "
         f"{few.where['releases']} {way}: {few} and {many}.",
@@ -185,7 +206,7 @@ def _at_large(rows: Rows, table: str) -> Claim:
 
 def charts(rows: Rows) -> dict[str, Spec]:
     """Given away and drop against k, a line for each number of releases."""
-    even, same = chosen(rows, parts=EVEN), _same_size(rows)
+    even, same = select_rows(rows, parts=EVEN), _select_same_size(rows)
     labels = {
         GIVEN: "people given away",
         DROP: "mean drop in values",
@@ -194,7 +215,7 @@ def charts(rows: Rows) -> dict[str, Spec]:
         "table": "table",
     }
     return {
-        "given_away": lines(
+        "given_away": draw_lines(
             even,
             x="k",
             y=GIVEN,
@@ -204,9 +225,9 @@ def charts(rows: Rows) -> dict[str, Spec]:
             labels=labels,
             title=_title(even, GIVEN, "given away"),
             about="People in all releases with one value left, against k, by the number of "
-            f"releases. {told_tables(rows)}",
+            f"releases. {describe_tables(rows)}",
         ),
-        "drop": lines(
+        "drop": draw_lines(
             even,
             x="k",
             y=DROP,
@@ -215,9 +236,9 @@ def charts(rows: Rows) -> dict[str, Spec]:
             labels=labels,
             title=_title(even, DROP, "mean drop"),
             about="How many fewer values all releases leave than the best one alone. "
-            f"{told_tables(rows)}",
+            f"{describe_tables(rows)}",
         ),
-        "same_size": lines(
+        "same_size": draw_lines(
             same,
             x="k",
             y=GIVEN,
@@ -227,27 +248,26 @@ def charts(rows: Rows) -> dict[str, Spec]:
             labels=labels,
             title=_title(same, GIVEN, "given away by releases of one size"),
             about="People in all releases with one value left; every release has as many rows, "
-            f"whatever their number. {told_tables(rows)}",
+            f"whatever their number. {describe_tables(rows)}",
         ),
     }
 
 
-def _title(rows: Rows, of: str, said: str) -> str:
-    """From the fewest to the most releases at the least k, on every table."""
+def _title(rows: Rows, of: str, words: str) -> str:
     k = min(row["k"] for row in rows)
-    few, many = (one(row["releases"] for row in rows) for one in (min, max))
+    few, many = (end(row["releases"] for row in rows) for end in (min, max))
     ends = {}
     for table in dict.fromkeys(row["table"] for row in rows):
-        first, last = (number(rows, of, table=table, k=k, releases=n) for n in (few, many))
+        first, last = (compute_mean(rows, of, table=table, k=k, releases=n) for n in (few, many))
         ends[table] = (first, last)
-    return f"From {few} to {many} releases at k = {k}, {said}: {from_to(ends, UNITS[of])}"
+    return f"From {few} to {many} releases at k = {k}, {words}: {describe_ends(ends, UNITS[of])}"
 
 
-def _same_size(rows: Rows) -> list[Row]:
+def _select_same_size(rows: Rows) -> list[Row]:
     """Those of one size, and the most releases at the same k, whose even parts are of it."""
-    same = chosen(rows, parts=SAME)
+    same = select_rows(rows, parts=SAME)
     ks, most = {row["k"] for row in same}, max(row["releases"] for row in rows)
-    last = [row for row in chosen(rows, parts=EVEN, releases=most) if row["k"] in ks]
+    last = [row for row in select_rows(rows, parts=EVEN, releases=most) if row["k"] in ks]
     return [dict(row) for row in (*same, *last)]
 
 

@@ -5,7 +5,7 @@ IPUMS (k = 5), with confidence 25 % more than 60 % and about 95 %; their average
 hold about 40 (k = 5), 45 (k = 10), 450 (l = 5) and 1,300 rows (t = 0.4). Figures 1, 2, 3 and 6
 judge these. Here it is looked for what might bring ours to theirs: everything that the paper leaves
 open is changed by itself, and some of it together; and, to see what it does, what the paper fixes
-(`shoal.studies.ganta.printed`). Every setting of this study is shown, near or not.
+(`shoal.studies.ganta.printed_figures`). Every setting of this study is shown, near or not.
 
 Of the people given away on IPUMS: how many have an occupation at all.
 """
@@ -15,11 +15,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from shoal.reports.charts.theme import COLOUR
-from shoal.studies.claims import FOUND, Claim, Number, Row, Rows, chosen, number
+from shoal.studies.claims import FOUND, Claim, Number, Row, Rows, compute_mean, select_rows
 from shoal.studies.experiment import Experiment, Spec
-from shoal.studies.ganta.changed import HIERARCHIES, sized, tried, without
+from shoal.studies.ganta.changed_settings import (
+    HIERARCHIES,
+    measure_changed_pair,
+    measure_class_sizes,
+    measure_without_value,
+)
 from shoal.studies.ganta.pairs import ABOUT, POINTS, SUBSETS
-from shoal.studies.ganta.printed import (
+from shoal.studies.ganta.printed_figures import (
     ASKED,
     AVERAGES,
     BASIS,
@@ -34,12 +39,12 @@ from shoal.studies.ganta.printed import (
     Printed,
     Question,
     Setting,
-    settings_of,
+    list_settings,
 )
 from shoal.studies.laboratory import Lab
-from shoal.studies.pages.axes import standing
-from shoal.studies.pages.charts import bars
-from shoal.studies.pages.looks import LETTER, told_apart
+from shoal.studies.pages.axes import make_standalone_chart
+from shoal.studies.pages.bars import draw_bars
+from shoal.studies.pages.series_style import LETTER, style_series
 
 NONE = "no occupation"
 AT = (5, 10)
@@ -55,41 +60,47 @@ Figures = Mapping[Key, Sequence[Number]]
 
 def measure(lab: Lab) -> list[Row]:
     """Every setting's figures, and who the people given away are."""
-    return [row for name in lab.samples for row in _of_table(lab, name)]
+    return [row for name in lab.samples for row in _measure_table(lab, name)]
 
 
-def _of_table(lab: Lab, name: str) -> Iterator[Row]:
+def _measure_table(lab: Lab, name: str) -> Iterator[Row]:
     sample = lab.samples[name]
     if name == "adult":  # the paper prints its age domain, but the number of the training rows
-        whole = Setting(OPEN, "rows", f"{sample.rows:,} rows in all", {})
-        yield from _measured(lab, name, GIVEN, "k = 5", [whole])
+        all_rows = Setting(OPEN, "rows", f"{sample.rows:,} rows in all", {})
+        yield from _measure_settings(lab, name, GIVEN, "k = 5", [all_rows])
         return
-    yield from _measured(lab, name, GIVEN, "k = 5", list(settings_of(sample, GIVEN, "k = 5")))
+    yield from _measure_settings(
+        lab, name, GIVEN, "k = 5", list(list_settings(sample, GIVEN, "k = 5"))
+    )
     if not sample.empty:
         return
     for asked in ASKED:
-        yield from _measured(lab, name, SIZE, asked, list(settings_of(sample, SIZE, asked)))
+        yield from _measure_settings(
+            lab, name, SIZE, asked, list(list_settings(sample, SIZE, asked))
+        )
     cells = [{"data": name, "k": k, "seed": seed} for k in AT for seed in lab.seeds]
-    yield from ({"part": NONE, "table": "IPUMS", **row} for row in lab.measured(without, cells))
+    yield from (
+        {"part": NONE, "table": "IPUMS", **row}
+        for row in lab.measure_cells(measure_without_value, cells)
+    )
 
 
-def _measured(
+def _measure_settings(
     lab: Lab, name: str, part: str, asked: str, settings: Sequence[Setting]
 ) -> Iterator[Row]:
-    """The rows of every setting and seed."""
-    given = {key: value for key, value in ASKED[asked].items() if part == SIZE or key == "k"}
-    each = [(one, seed) for one in settings for seed in lab.seeds]
-    cells = [{"data": name, **given, **one.how, "seed": seed} for one, seed in each]
+    parameters = {key: value for key, value in ASKED[asked].items() if part == SIZE or key == "k"}
+    each = [(setting, seed) for setting in settings for seed in lab.seeds]
+    cells = [{"data": name, **parameters, **setting.how, "seed": seed} for setting, seed in each]
     table = "IPUMS" if lab.samples[name].empty else "Adult"
-    found = lab.measured(tried if part == GIVEN else sized, cells)
-    for (one, _), row in zip(each, found, strict=True):
+    rows = lab.measure_cells(measure_changed_pair if part == GIVEN else measure_class_sizes, cells)
+    for (setting, _), row in zip(each, rows, strict=True):
         yield {
             "part": part,
             "table": table,
             "asked": asked,
-            "group": one.group,
-            "changed": one.changed,
-            "to": one.to,
+            "group": setting.group,
+            "changed": setting.changed,
+            "to": setting.to,
             **row,
         }
 
@@ -99,21 +110,23 @@ def _measured(
 
 def claims(rows: Rows) -> list[Claim]:
     """What each group of settings brings about, and whom the paper's headline is about."""
-    return [*(_tried(rows, question) for question in QUESTIONS), _about_whom(rows)]
+    return [*(_settings_claim(rows, question) for question in QUESTIONS), _people_claim(rows)]
 
 
-def figures(rows: Rows, question: Question) -> dict[Key, list[Number]]:
+def collect_figures(rows: Rows, question: Question) -> dict[Key, list[Number]]:
     """The figures of every setting that was tried, in the order in which they are printed."""
-    some = chosen(rows, part=question.part, table=question.table)
-    seen = dict.fromkeys((row["group"], row["changed"], row["to"]) for row in some)
+    some = select_rows(rows, part=question.part, table=question.table)
+    settings = dict.fromkeys((row["group"], row["changed"], row["to"]) for row in some)
     return {
-        (*key, average): [_figure(some, question, one, key, average) for one in question.printed]
-        for key in seen
+        (*key, average): [
+            _make_figure(some, question, printed, key, average) for printed in question.printed
+        ]
+        for key in settings
         for average in question.averages
     }
 
 
-def _figure(
+def _make_figure(
     rows: Rows, question: Question, printed: Printed, key: tuple[str, str, str], average: str
 ) -> Number:
     """What a setting brings about; where it does not concern a figure, that of no change."""
@@ -127,56 +140,71 @@ def _figure(
         "changed": changed,
         "to": to,
     }
-    words = f"{WORDS[printed.of]}, {printed.asked}, {told((*key[:2], to, average))}"
-    return number(rows, printed.of or average, said=words, unit=printed.unit, **where)
+    words = f"{WORDS[printed.of]}, {printed.asked}, {describe_setting((*key[:2], to, average))}"
+    return compute_mean(rows, printed.of or average, said=words, unit=printed.unit, **where)
 
 
-def told(key: Key) -> str:
+def describe_setting(key: Key) -> str:
     """A setting in words.
 
-    >>> told((OPEN, "size", "10,000 rows each", "class_size"))
+    >>> describe_setting((OPEN, "size", "10,000 rows each", "class_size"))
     'size: 10,000 rows each, rows / classes'
     """
     _, changed, to, average = key
-    said = to if changed in (TWO, "nothing") else f"{changed}: {to}"
-    return f"{said}, {AVERAGES[average]}" if average else said
+    words = to if changed in (TWO, "nothing") else f"{changed}: {to}"
+    return f"{words}, {AVERAGES[average]}" if average else words
 
 
-def _tried(rows: Rows, question: Question) -> Claim:
+def _settings_claim(rows: Rows, question: Question) -> Claim:
     """What came of the settings left open, and of those that change what is fixed."""
-    found = figures(rows, question)
-    groups = {group: [key for key in found if key[0] == group] for group in (OPEN, FIXED)}
-    met = {
-        group: [key for key in keys if _met(question, found[key])] for group, keys in groups.items()
+    figures_by_setting = collect_figures(rows, question)
+    groups = {
+        group: [key for key in figures_by_setting if key[0] == group] for group in (OPEN, FIXED)
     }
-    nearest = min(groups[OPEN], key=lambda key: _off(question, found[key]))
+    met = {
+        group: [key for key in keys if _is_met(question, figures_by_setting[key])]
+        for group, keys in groups.items()
+    }
+    nearest = min(
+        groups[OPEN], key=lambda key: _compute_distance(question, figures_by_setting[key])
+    )
     shown = dict.fromkeys((nearest, *met[OPEN], *met[FIXED]))
-    ours = [one for key, numbers in found.items() if key[2] == BASIS for one in numbers]
+    ours = [
+        number
+        for key, numbers in figures_by_setting.items()
+        if key[2] == BASIS
+        for number in numbers
+    ]
     why = (
-        f"{_fixed(met[FIXED], groups[FIXED])} The nearest that is left open is {told(nearest)}: "
-        f"{', '.join(map(str, found[nearest]))}. {_alone(question, found)}"
-        f"{_left_out(question, found)}"
+        f"{_describe_fixed_settings(met[FIXED], groups[FIXED])} The nearest that is left open is "
+        f"{describe_setting(nearest)}: "
+        f"{', '.join(map(str, figures_by_setting[nearest]))}. "
+        f"{_describe_single_figures(question, figures_by_setting)}"
+        f"{_describe_left_out(question, figures_by_setting)}"
     )
     return Claim(
-        f"{question.table}, {question.part}: {_open(question, met[OPEN], groups[OPEN])}",
+        f"{question.table}, {question.part}: "
+        f"{_describe_open_settings(question, met[OPEN], groups[OPEN])}",
         "",
         tuple(ours),
         FOUND,
         why,
-        tuple(one for key in shown for one in found[key]),
+        tuple(number for key in shown for number in figures_by_setting[key]),
     )
 
 
-def _met(question: Question, ours: Sequence[Number]) -> bool:
-    return all(one.met(number) for one, number in zip(question.printed, ours, strict=True))
+def _is_met(question: Question, ours: Sequence[Number]) -> bool:
+    return all(printed.met(number) for printed, number in zip(question.printed, ours, strict=True))
 
 
-def _off(question: Question, ours: Sequence[Number]) -> float:
-    return max(one.off(number) for one, number in zip(question.printed, ours, strict=True))
+def _compute_distance(question: Question, ours: Sequence[Number]) -> float:
+    return max(printed.off(number) for printed, number in zip(question.printed, ours, strict=True))
 
 
-def _open(question: Question, met: Sequence[Key], tried: Sequence[Key]) -> str:
-    figures = ", ".join(f"{one} ({WORDS[one.of]}, {one.asked})" for one in question.printed)
+def _describe_open_settings(question: Question, met: Sequence[Key], tried: Sequence[Key]) -> str:
+    figures = ", ".join(
+        f"{printed} ({WORDS[printed.of]}, {printed.asked})" for printed in question.printed
+    )
     bound = f"{POINTS[0]} points" if question.part == GIVEN else "a tenth of each"
     both = len(question.averages) > 1
     each = f" ({len(tried) // 2} by either average)" if both else ""
@@ -188,31 +216,34 @@ def _open(question: Question, met: Sequence[Key], tried: Sequence[Key]) -> str:
     return (
         f"{len(met)} of {len(tried)} settings that the paper leaves open{each} "
         f"{'brings' if len(met) == 1 else 'bring'} all of ours within the tolerance ({bound}, "
-        f"ours) of its figures, {figures}: {'; '.join(map(told, met))}. Tried with the figures at "
+        f"ours) of its figures, {figures}: {'; '.join(map(describe_setting, met))}. Tried with the "
+        "figures at "
         "hand: this may be what the paper did, or chance."
     )
 
 
-def _fixed(met: Sequence[Key], tried: Sequence[Key]) -> str:
-    """Of those that cannot be the paper's."""
+def _describe_fixed_settings(met: Sequence[Key], tried: Sequence[Key]) -> str:
     of = f"Of {len(tried)} settings other than the paper says it had,"
-    return f"{of} {len(met)} would: {'; '.join(map(told, met))}." if met else f"{of} none would."
+    return (
+        f"{of} {len(met)} would: {'; '.join(map(describe_setting, met))}."
+        if met
+        else f"{of} none would."
+    )
 
 
-def _alone(question: Question, found: Figures) -> str:
-    """How many settings left open meet each figure by itself."""
+def _describe_single_figures(question: Question, figures_by_setting: Figures) -> str:
     counts = []
-    for at, one in enumerate(question.printed):
-        met, tried = _count(one, at, found)
-        counts.append(f"{one} by {met or 'none'} of {tried}")
+    for at, printed in enumerate(question.printed):
+        met, tried = _count_met(printed, at, figures_by_setting)
+        counts.append(f"{printed} by {met or 'none'} of {tried}")
     return f"Each figure by itself is met by some of those left open: {', '.join(counts)}."
 
 
-def _count(printed: Printed, at: int, found: Figures) -> tuple[int, int]:
+def _count_met(printed: Printed, at: int, figures_by_setting: Figures) -> tuple[int, int]:
     """Of the settings left open that concern a figure: how many meet it, and how many there are."""
     met = [
         printed.met(ours[at])
-        for (group, changed, *_), ours in found.items()
+        for (group, changed, *_), ours in figures_by_setting.items()
         if group == OPEN and concerns(changed, printed.asked)
     ]
     return sum(met), len(met)
@@ -223,17 +254,17 @@ def concerns(changed: str, asked: str) -> bool:
     return CONCERNS.get(changed, asked) == asked
 
 
-def _left_out(question: Question, found: Figures) -> str:
-    if question.table != "Adult" or any(key[2] == "in hierarchies" for key in found):
+def _describe_left_out(question: Question, figures_by_setting: Figures) -> str:
+    if question.table != "Adult" or any(key[2] == "in hierarchies" for key in figures_by_setting):
         return ""
     return f" To cut along hierarchies was not tried: {HIERARCHIES} is not in the data folder."
 
 
-def _about_whom(rows: Rows) -> Claim:
+def _people_claim(rows: Rows) -> Claim:
     """Whether those who are given away have anything to reveal."""
     none, some, share = (
-        number(rows, of, said=said, unit=" %", part=NONE, k=AT[0])
-        for of, said in (
+        compute_mean(rows, of, said=words, unit=" %", part=NONE, k=AT[0])
+        for of, words in (
             ("none_of_given_away", "without an occupation, of those given away"),
             ("pvp_100_some", "given away, of those with an occupation"),
             ("none", "without an occupation, of the people in both"),
@@ -255,27 +286,29 @@ def _about_whom(rows: Rows) -> Claim:
 
 def charts(rows: Rows) -> dict[str, Spec]:
     """A dot for every setting, the paper's figure as a line; and whom the headline is about."""
-    drawn = {
-        f"{question.table.lower()}_{one.of or f'size_{one.theirs}'}": _dots(rows, question, at)
+    specs = {
+        f"{question.table.lower()}_{printed.of or f'size_{printed.theirs}'}": _settings_chart(
+            rows, question, at
+        )
         for question in QUESTIONS
-        for at, one in enumerate(question.printed)
-        if chosen(rows, part=question.part, table=question.table)
+        for at, printed in enumerate(question.printed)
+        if select_rows(rows, part=question.part, table=question.table)
     }
-    return {**drawn, "whom": _whom(rows)}
+    return {**specs, "whom": _people_chart(rows)}
 
 
-def _dots(rows: Rows, question: Question, at: int) -> Spec:
+def _settings_chart(rows: Rows, question: Question, at: int) -> Spec:
     """Settings from top to bottom, the mean of the runs from left to right."""
-    printed, found = question.printed[at], figures(rows, question)
+    printed, figures_by_setting = question.printed[at], collect_figures(rows, question)
     values: list[Spec] = [
         {
-            "setting": told((group, changed, to, "")),
-            "mean": one[at].mean,
-            "least": one[at].least,
+            "setting": describe_setting((group, changed, to, "")),
+            "mean": numbers[at].mean,
+            "least": numbers[at].least,
             "by": ", ".join(filter(None, (AVERAGES.get(average), group))),
-            "most": one[at].most,
+            "most": numbers[at].most,
         }
-        for (group, changed, to, average), one in found.items()
+        for (group, changed, to, average), numbers in figures_by_setting.items()
         if concerns(changed, printed.asked)
     ]
     order = list(dict.fromkeys(value["setting"] for value in values))
@@ -300,9 +333,9 @@ def _dots(rows: Rows, question: Question, at: int) -> Spec:
             "grid": True,
         },
     }
-    series = told_apart(list(dict.fromkeys(value["by"] for value in values)))
-    return standing(
-        _title(question, at, found),
+    series = style_series(list(dict.fromkeys(value["by"] for value in values)))
+    return make_standalone_chart(
+        _title(question, at, figures_by_setting),
         f"Every setting that was tried on {question.table}: {words}; the line is the paper's.",
         values,
         {
@@ -341,25 +374,24 @@ def _dots(rows: Rows, question: Question, at: int) -> Spec:
 _LINE = {"type": "rule", "strokeDash": [5, 4], "strokeWidth": 2, "color": COLOUR["alarm"]}
 
 
-def _title(question: Question, at: int, found: Figures) -> str:
-    """How many of the settings left open meet the figure."""
+def _title(question: Question, at: int, figures_by_setting: Figures) -> str:
     printed = question.printed[at]
-    met, tried = _count(printed, at, found)
+    met, tried = _count_met(printed, at, figures_by_setting)
     return (
         f"{question.table}, {printed.asked}: {printed} in the paper; {met or 'none'} of "
         f"{tried} settings left open {'agrees' if met <= 1 else 'agree'}"
     )
 
 
-def _whom(rows: Rows) -> Spec:
-    found = [
-        {"k": row["k"], "who": who, "share": row[name]}
-        for row in chosen(rows, part=NONE)
-        for name, who in WHO.items()
+def _people_chart(rows: Rows) -> Spec:
+    shares = [
+        {"k": row["k"], "who": group, "share": row[name]}
+        for row in select_rows(rows, part=NONE)
+        for name, group in WHO.items()
     ]
-    none = number(rows, "none_of_given_away", part=NONE, k=AT[0])
-    return bars(
-        found,
+    none = compute_mean(rows, "none_of_given_away", part=NONE, k=AT[0])
+    return draw_bars(
+        shares,
         x="k",
         y="share",
         by="who",

@@ -17,7 +17,8 @@ How large classes are is told in two ways, for the paper does not say how it ave
 ``class_size`` is rows / classes, ``own_class_size`` the mean over people of the size of the class
 that each is in, which a few large classes raise.
 
-What the paper gives as "about" is judged by one rule in all of its studies (`near`, `judged`).
+What the paper gives as "about" is judged by one rule in all of its studies (`judge_figure`,
+`judge_readings`).
 """
 
 from __future__ import annotations
@@ -90,42 +91,46 @@ ABOUT = (
 Subset = NDArray[np.int64]
 
 
-def measured(lab: Lab, made: Sequence[tuple[str, str]] = (MONDRIAN,)) -> list[Row]:
+def measure_pairs(lab: Lab, methods: Sequence[tuple[str, str]] = (MONDRIAN,)) -> list[Row]:
     """A pair for each table, rows kept, k, two methods and seed; ``table`` and ``made`` say so."""
     cells = [
         {"data": data, "rows_kept": rows, "k": k, "first": first, "second": second, "seed": seed}
         for data, sample in lab.samples.items()
-        for rows in both_ways(sample)
+        for rows in list_rows_kept(sample)
         for k in lab.settings["k"]
-        for first, second in made
+        for first, second in methods
         for seed in lab.seeds
     ]
     return [
         {
-            "table": called(lab.samples[row["data"]], row["rows_kept"]),
+            "table": name_table(lab.samples[row["data"]], row["rows_kept"]),
             "made": MADE[row["first"], row["second"]],
             **row,
         }
-        for row in lab.measured(pair, cells)
+        for row in lab.measure_cells(measure_pair, cells)
     ]
 
 
-def called(sample: Sample, rows_kept: str) -> str:
+def name_table(sample: Sample, rows_kept: str) -> str:
     """A table and which of its rows, as a chart's heading."""
-    name = WORDS.get(sample.name, sample.told)
+    name = WORDS.get(sample.name, sample.description)
     if sample.stand_in:
         name = f"made-up {name}"
-    if len(both_ways(sample)) == 1:
+    if len(list_rows_kept(sample)) == 1:
         return name
-    return f"{name}, all rows" if rows_kept == ALL else f"{name}, with an {told_of(sample)}"
+    return (
+        f"{name}, all rows"
+        if rows_kept == ALL
+        else f"{name}, with an {name_sensitive_column(sample)}"
+    )
 
 
-def told_of(sample: Sample) -> str:
+def name_sensitive_column(sample: Sample) -> str:
     """What the sensitive column is of, in a word."""
     return WORDS.get(sample.sensitive, sample.sensitive)
 
 
-def near(ours: Number, theirs: float) -> str:
+def judge_figure(ours: Number, theirs: float) -> str:
     """How ours stands to a figure that the paper gives as "about".
 
     Percentages, which have " %" as their unit, are judged in points, so that a share and the rest
@@ -136,23 +141,23 @@ def near(ours: Number, theirs: float) -> str:
     return AGREES if off <= least else PARTLY if off <= most else DIFFERS
 
 
-def judged(readings: Sequence[Number], theirs: float) -> str:
+def judge_readings(readings: Sequence[Number], theirs: float) -> str:
     """How all readings of one printed figure stand to it; none is picked."""
-    found = {near(one, theirs) for one in readings}
-    return found.pop() if len(found) == 1 else PARTLY
+    verdicts = {judge_figure(reading, theirs) for reading in readings}
+    return verdicts.pop() if len(verdicts) == 1 else PARTLY
 
 
-def listed(readings: Sequence[Number]) -> str:
+def list_readings(readings: Sequence[Number]) -> str:
     """Readings in a sentence, each with what it is of.
 
-    >>> from shoal.studies.claims import number
-    >>> listed([number([{"share": 5}], "share", said="Mondrian", unit=" %")])
+    >>> from shoal.studies.claims import compute_mean
+    >>> list_readings([compute_mean([{"share": 5}], "share", said="Mondrian", unit=" %")])
     '5 % (Mondrian)'
     """
-    return ", ".join(f"{one} ({one.said})" for one in readings)
+    return ", ".join(f"{reading} ({reading.said})" for reading in readings)
 
 
-def pair(
+def measure_pair(
     sample: Sample,
     *,
     k: int,
@@ -172,37 +177,37 @@ def pair(
     beside k-anonymity. ``size``: rows of each release, 0 for an even part. ``sensitive``: another
     column of the sample's than its own.
     """
-    people = kept(sample.on(sensitive) if sensitive else sample, rows_kept)
-    asked = f"k-anonymity k={k}" + (f" & {rule}" if rule else "")
-    parts = subsets(people.rows, releases=releases, overlap=overlap, size=size, seed=seed)
+    people = keep_rows(sample.on(sensitive) if sensitive else sample, rows_kept)
+    requirement = f"k-anonymity k={k}" + (f" & {rule}" if rule else "")
+    parts = draw_subsets(people.rows, releases=releases, overlap=overlap, size=size, seed=seed)
     methods = [first] + [second] * (releases - 1)
-    return composed(people.columns(), people.schema, [asked] * releases, methods, parts)
+    return attack_parts(people.columns(), people.schema, [requirement] * releases, methods, parts)
 
 
-def kept(sample: Sample, rows_kept: str) -> Sample:
+def keep_rows(sample: Sample, rows_kept: str) -> Sample:
     """The sample with all its rows, or with those whose sensitive value says something."""
     if rows_kept not in KEPT:
         raise UsageError(f"There are no rows {rows_kept!r}.", f"one of {', '.join(KEPT)}.")
     return sample.applicable() if rows_kept == APPLICABLE else sample
 
 
-def both_ways(sample: Sample) -> tuple[str, ...]:
+def list_rows_kept(sample: Sample) -> tuple[str, ...]:
     """Which rows can be kept: where the sensitive column applies to everybody, all."""
     return KEPT if sample.sensitive in sample.empty else (ALL,)
 
 
-def subsets(rows: int, *, releases: int, overlap: int, size: int, seed: int) -> list[Subset]:
+def draw_subsets(rows: int, *, releases: int, overlap: int, size: int, seed: int) -> list[Subset]:
     """The rows of each release, the people in common first in all of them, in one order.
 
     The others are in one release each; where so many of the asked ``size`` are not there, every
     release draws its own from all of them.
     """
-    common = min(overlap, rows // FEWEST)
+    in_common = min(overlap, rows // FEWEST)
     rng = np.random.default_rng(seed)
-    drawn = rng.permutation(rows)
-    both, others = drawn[:common], drawn[common:]
-    more = (size - common) if size else len(others) // releases
-    if not common > 0 or not 0 <= more <= len(others):
+    order = rng.permutation(rows)
+    both, others = order[:in_common], order[in_common:]
+    more = (size - in_common) if size else len(others) // releases
+    if not in_common > 0 or not 0 <= more <= len(others):
         raise UsageError(
             f"{rows:,} rows cannot be drawn from as asked.",
             "take a larger table, or smaller parts.",
@@ -214,7 +219,7 @@ def subsets(rows: int, *, releases: int, overlap: int, size: int, seed: int) -> 
     return [np.concatenate([both, part]) for part in parts]
 
 
-def composed(
+def attack_parts(
     table: pa.Table,
     schema: Schema,
     rules: Sequence[str],
@@ -226,15 +231,15 @@ def composed(
     The people in common are those in all of the parts.
     """
     begun = time.perf_counter()
-    with released(table, schema, rules, methods, parts) as releases:
-        finding = looked_for(*numbered(table, schema), releases, common(parts))
-        own = float(np.mean([own_class_size(one, schema) for one in releases]))
-    row = {**told(releases, finding), "own_class_size": own}
+    with publish_parts(table, schema, rules, methods, parts) as releases:
+        finding = attack_people(*number_people(table, schema), releases, find_common_people(parts))
+        own = float(np.mean([own_class_size(release, schema) for release in releases]))
+    row = {**tabulate_finding(releases, finding), "own_class_size": own}
     return {**row, "seconds": round(time.perf_counter() - begun, 2)}
 
 
 @contextmanager
-def released(
+def publish_parts(
     table: pa.Table,
     schema: Schema,
     rules: Sequence[str],
@@ -246,7 +251,7 @@ def released(
 
     As Parquet, which is read and written in half of the time.
     """
-    people, roles = numbered(table, schema)
+    people, roles = number_people(table, schema)
     with temporary_files.temporary_folder() as folder:
         yield [
             shoal.publish(
@@ -262,7 +267,7 @@ def released(
         ]
 
 
-def numbered(table: pa.Table, schema: Schema) -> tuple[pa.Table, Schema]:
+def number_people(table: pa.Table, schema: Schema) -> tuple[pa.Table, Schema]:
     """The table with a number for every person, and its schema."""
     numbers = pa.array(np.arange(table.num_rows))
     return table.append_column(PERSON, numbers), schema.set({PERSON: shoal.person})
@@ -276,32 +281,32 @@ def own_class_size(release: Release, schema: Schema) -> float:
     return float((sizes * sizes).sum() / sizes.sum())
 
 
-def common(parts: Sequence[Subset]) -> Subset:
+def find_common_people(parts: Sequence[Subset]) -> Subset:
     """The rows that are in all of the parts, in order."""
-    found = parts[0]
+    people = parts[0]
     for part in parts[1:]:
-        found = np.intersect1d(found, part)
-    return found
+        people = np.intersect1d(people, part)
+    return people
 
 
-def looked_for(
-    table: pa.Table, schema: Schema, releases: Sequence[Release], who: Subset
+def attack_people(
+    table: pa.Table, schema: Schema, releases: Sequence[Release], people: Subset
 ) -> Finding:
     """The intersection attack on some rows' people.
 
     Their values are not given to it: they settle only how well beliefs are calibrated, which no
     figure of the paper asks, and would take half of the time.
     """
-    known = [name for name in table.column_names if name != schema.sensitive[0].name]
-    targets = table.select(known).take(who)
+    columns = [name for name in table.column_names if name != schema.sensitive[0].name]
+    targets = table.select(columns).take(people)
     return shoal.attack("intersection", list(releases), targets=targets, schema=schema)
 
 
-def told(releases: Sequence[Release], finding: Finding) -> Row:
+def tabulate_finding(releases: Sequence[Release], finding: Finding) -> Row:
     """What the attack found, in columns, by assumed and by honest location."""
     honest: Mapping[str, Any] = finding.details
     assumed = honest.get("assumed", honest)  # the same where nobody fits several classes
-    sizes = [one.verdict.rows / one.verdict.classes for one in releases]
+    sizes = [release.verdict.rows / release.verdict.classes for release in releases]
     return {
         **{name: _percent(assumed, at) for name, at in CONFIDENCES.items()},
         **{f"{name}_honest": _percent(honest, at) for name, at in CONFIDENCES.items()},
@@ -312,24 +317,24 @@ def told(releases: Sequence[Release], finding: Finding) -> Row:
         "drop": assumed["mean_drop"],
         "posterior_honest": honest["posterior"],
         "drop_honest": honest["mean_drop"],
-        "alone_100": _alone(assumed, finding.people),
-        "alone_100_honest": _alone(honest, finding.people),
+        "alone_100": _percent_exposed_before(assumed, finding.people),
+        "alone_100_honest": _percent_exposed_before(honest, finding.people),
         "class_size": float(np.mean(sizes)),
-        "classes": sum(one.verdict.classes for one in releases) / len(releases),
-        "rows_each": sum(one.verdict.rows for one in releases) / len(releases),
+        "classes": sum(release.verdict.classes for release in releases) / len(releases),
+        "rows_each": sum(release.verdict.rows for release in releases) / len(releases),
         "people": finding.people,
     }
 
 
-def panels(rows: Rows) -> dict[str, str]:
+def find_panels(rows: Rows) -> dict[str, str]:
     """Of each data set the panel that has the rows which the paper kept, all of them."""
     return {row["data"]: row["table"] for row in rows if row["rows_kept"] == ALL}
 
 
-def _percent(found: Mapping[str, Any], at: int) -> float:
-    return float(found["pvp"][at]["percent"])
+def _percent(details: Mapping[str, Any], at: int) -> float:
+    return float(details["pvp"][at]["percent"])
 
 
-def _alone(found: Mapping[str, Any], people: int) -> float | None:
+def _percent_exposed_before(details: Mapping[str, Any], people: int) -> float | None:
     """Percent of the people of whom a single release leaves one value; where it is told."""
-    return 100 * found["exposed_before"] / people if "exposed_before" in found else None
+    return 100 * details["exposed_before"] / people if "exposed_before" in details else None

@@ -17,28 +17,28 @@ BEYOND = (
 )
 
 
-def step(before: Number, after: Number) -> int:
+def compare_means(before: Number, after: Number) -> int:
     """1 where it goes up beyond the spread of the runs, -1 where down, 0 where neither.
 
-    >>> from shoal.studies.claims import number
-    >>> step(number([{"n": 5}], "n"), number([{"n": 7}], "n"))
+    >>> from shoal.studies.claims import compute_mean
+    >>> compare_means(compute_mean([{"n": 5}], "n"), compute_mean([{"n": 7}], "n"))
     1
     """
     spread = before.spread + after.spread
     return (after.mean - before.mean > spread) - (before.mean - after.mean > spread)
 
 
-def steps(numbers: Iterable[Number]) -> list[int]:
+def list_steps(numbers: Iterable[Number]) -> list[int]:
     """Every step from one number to the next."""
-    return [step(a, b) for a, b in pairwise(numbers)]
+    return [compare_means(a, b) for a, b in pairwise(numbers)]
 
 
-def from_to(ends: Mapping[str, tuple[Number, Number]], unit: str = "") -> str:
+def describe_ends(ends: Mapping[str, tuple[Number, Number]], unit: str = "") -> str:
     """For every table the first and the last mean, for the title of a chart.
 
-    >>> from shoal.studies.claims import number
-    >>> few, many = number([{"n": 5}], "n"), number([{"n": 2100}], "n")
-    >>> from_to({"Adult": (few, many)}, " rows")
+    >>> from shoal.studies.claims import compute_mean
+    >>> few, many = compute_mean([{"n": 5}], "n"), compute_mean([{"n": 2100}], "n")
+    >>> describe_ends({"Adult": (few, many)}, " rows")
     '5 to 2,100 rows (Adult)'
     """
     return ", ".join(
@@ -51,6 +51,6 @@ def _short(mean: float) -> str:
     return f"{mean:,.0f}" if mean >= 10 or mean == round(mean) else f"{mean:.1f}"
 
 
-def told_tables(rows: Rows) -> str:
+def describe_tables(rows: Rows) -> str:
     """Which tables, and which of their rows, a chart is of: a sentence for below it."""
     return f"Of: {'; '.join(dict.fromkeys(str(row['table']) for row in rows))}."

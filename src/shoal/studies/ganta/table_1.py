@@ -18,10 +18,11 @@ import pyarrow as pa
 import shoal
 from shoal import Schema
 from shoal.data import bundled
-from shoal.studies.claims import AGREES, DIFFERS, FOUND, Claim, Row, Rows, chosen, number
+from shoal.studies.claims import AGREES, DIFFERS, FOUND, Claim, Row, Rows, compute_mean, select_rows
 from shoal.studies.experiment import Experiment, Spec
 from shoal.studies.laboratory import Lab
-from shoal.studies.pages.charts import grid, lines
+from shoal.studies.pages.grid import draw_grid
+from shoal.studies.pages.lines import draw_lines
 
 RELEASES = ("ganta_table1_r1.csv", "ganta_table1_r2.csv")
 ROLES = Schema.of(quasi=["Zip", "Age", "Nationality"], sensitive="Condition")
@@ -38,27 +39,27 @@ HEADINGS = {
 }
 
 
-def person(*, age: int, zip_code: str = "13012") -> Row:
+def measure_person(*, age: int, zip_code: str = "13012") -> Row:
     """What the two printed tables leave somebody of an age."""
     known = {"Zip": [zip_code], "Age": [age], "Nationality": ["any"]}
-    found = shoal.attack(
+    finding = shoal.attack(
         "intersection", _tables(), targets=pa.table(known), schema=ROLES, show=True
     )
-    first, second = found.details["prior"]
+    first, second = finding.details["prior"]
     return {
         "first": int(first),
         "second": int(second),
-        "both": int(found.details["posterior"]),
-        "drop": int(found.details["mean_drop"]),
-        "certain": bool(found.exposed),
-        "left": ", ".join(sorted(found.witness["left_named"])),
+        "both": int(finding.details["posterior"]),
+        "drop": int(finding.details["mean_drop"]),
+        "certain": bool(finding.exposed),
+        "left": ", ".join(sorted(finding.witness["left_named"])),
     }
 
 
-def reached(*, release: int) -> Row:
+def measure_k(*, release: int) -> Row:
     """The k of a printed table."""
-    found = shoal.audit(_tables()[release - 1], ROLES)
-    return {"k": int(found.reached("k-anonymity"))}
+    report = shoal.audit(_tables()[release - 1], ROLES)
+    return {"k": int(report.reached("k-anonymity"))}
 
 
 def _tables() -> list[str]:
@@ -67,18 +68,18 @@ def _tables() -> list[str]:
 
 def measure(lab: Lab) -> list[Row]:
     """Every age, then the k of both tables."""
-    ages = lab.measured(person, [{"age": age} for age in lab.settings["ages"]])
-    return [*ages, *lab.measured(reached, [{"release": 1}, {"release": 2}])]
+    ages = lab.measure_cells(measure_person, [{"age": age} for age in lab.settings["ages"]])
+    return [*ages, *lab.measure_cells(measure_k, [{"release": 1}, {"release": 2}])]
 
 
 def claims(rows: Rows) -> Sequence[Claim]:
     """The k of the tables, and Alice; and who needs no second table."""
-    return [_k(rows), _alice(rows), _alone(rows)]
+    return [_k_claim(rows), _alice_claim(rows), _single_table_claim(rows)]
 
 
-def _k(rows: Rows) -> Claim:
-    ours = tuple(number(rows, "k", said=f"release {i}: k", release=i) for i in (1, 2))
-    same = tuple(one.mean for one in ours) == K
+def _k_claim(rows: Rows) -> Claim:
+    ours = tuple(compute_mean(rows, "k", said=f"release {i}: k", release=i) for i in (1, 2))
+    same = tuple(number.mean for number in ours) == K
     return Claim(
         "Of the two printed tables the first is 4-anonymous and the second 6-anonymous.",
         "4 and 6",
@@ -88,11 +89,12 @@ def _k(rows: Rows) -> Claim:
     )
 
 
-def _alice(rows: Rows) -> Claim:
+def _alice_claim(rows: Rows) -> Claim:
     ours = tuple(
-        number(rows, of, said=f"values: {words.lower()}", age=ALICE) for of, words in LEFT.items()
+        compute_mean(rows, of, said=f"values: {words.lower()}", age=ALICE)
+        for of, words in LEFT.items()
     )
-    left = chosen(rows, age=ALICE)[0]["left"]
+    left = select_rows(rows, age=ALICE)[0]["left"]
     same = left == HERS
     return Claim(
         "Whoever knows that Alice is 28, lives in 13012 and is in both printed tables knows that "
@@ -104,19 +106,20 @@ def _alice(rows: Rows) -> Claim:
     )
 
 
-def _alone(rows: Rows) -> Claim:
+def _single_table_claim(rows: Rows) -> Claim:
     """At how many ages one table leaves one condition, which the paper counts all the same."""
     people = [row for row in rows if "age" in row]
     certain = [row["age"] for row in people if row["certain"]]
-    alone = [row["age"] for row in people if min(row["first"], row["second"]) == 1]
+    settled_by_one = [row["age"] for row in people if min(row["first"], row["second"]) == 1]
     ours = tuple(
-        number(rows, of, said=f"age {age}: values, {words.lower()}", age=age)
-        for age in (alone or certain)[:1]
+        compute_mean(rows, of, said=f"age {age}: values, {words.lower()}", age=age)
+        for age in (settled_by_one or certain)[:1]
         for of, words in LEFT.items()
     )
     return Claim(
         f"Of {len(people)} ages {len(certain)} have one condition left when both tables are read; "
-        f"for {len(alone)} of them one table was enough, and the second takes nothing away.",
+        f"for {len(settled_by_one)} of them one table was enough, and the second takes nothing "
+        "away.",
         "",
         ours,
         FOUND,
@@ -135,7 +138,7 @@ def charts(rows: Rows) -> Mapping[str, Spec]:
     title = f"Of {len(people)} ages, {certain} have one condition left when both tables are read"
     about = "How many conditions the two printed tables leave somebody in 13012, by age."
     return {
-        "ages": lines(
+        "ages": draw_lines(
             long,
             x="age",
             y="values",
@@ -144,8 +147,8 @@ def charts(rows: Rows) -> Mapping[str, Spec]:
             about=about,
             labels={"age": "Age", "values": "Conditions left", "seen": "Seen"},
         ),
-        "people": grid(
-            _bands(people),
+        "people": draw_grid(
+            _group_ages(people),
             columns=HEADINGS,
             marked="certain",
             title="What each table leaves, and both",
@@ -154,7 +157,7 @@ def charts(rows: Rows) -> Mapping[str, Spec]:
     }
 
 
-def _bands(people: Sequence[Mapping[str, object]]) -> list[Row]:
+def _group_ages(people: Sequence[Mapping[str, object]]) -> list[Row]:
     """Neighbouring ages of whom the same is known, as one row."""
     bands: list[Row] = []
     for row in people:

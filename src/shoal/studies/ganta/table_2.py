@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from shoal.studies.claims import AGREES, CORRECTED, DIFFERS, Claim, Row, Rows, number
+from shoal.studies.claims import AGREES, CORRECTED, DIFFERS, Claim, Row, Rows, compute_mean
 from shoal.studies.experiment import Experiment, Spec
 from shoal.studies.laboratory import Lab
-from shoal.studies.pages.charts import grid
+from shoal.studies.pages.grid import draw_grid
 from shoal.studies.tables import Sample
 
 TRAIN, WHOLE = "adult-train", "adult"
@@ -23,7 +23,7 @@ ROWS, AGES = 30_162, 74
 ABOUT = "How many different values each column has, quasi-identifiers first."
 
 
-def domains(sample: Sample) -> list[Row]:
+def measure_domains(sample: Sample) -> list[Row]:
     """Of every column its role and number of values."""
     columns = [
         *((name, "quasi-identifier") for name in sample.quasi),
@@ -42,16 +42,16 @@ def domains(sample: Sample) -> list[Row]:
 
 def measure(lab: Lab) -> list[Row]:
     """Both readings of the table."""
-    return lab.measured(domains, [{"data": data} for data in lab.samples])
+    return lab.measure_cells(measure_domains, [{"data": data} for data in lab.samples])
 
 
 def claims(rows: Rows) -> Sequence[Claim]:
     """How many rows, and how many ages."""
-    return [_rows(rows), _ages(rows)]
+    return [_rows_claim(rows), _ages_claim(rows)]
 
 
-def _rows(rows: Rows) -> Claim:
-    ours = number(rows, "rows", said="complete training rows", data=TRAIN, column="age")
+def _rows_claim(rows: Rows) -> Claim:
+    ours = compute_mean(rows, "rows", said="complete training rows", data=TRAIN, column="age")
     same = ours.mean == ROWS
     return Claim(
         "Adult has 30,162 complete rows.",
@@ -62,20 +62,22 @@ def _rows(rows: Rows) -> Claim:
     )
 
 
-def _ages(rows: Rows) -> Claim:
+def _ages_claim(rows: Rows) -> Claim:
     """Corrected where the other file has as many as printed, and this one has not."""
-    ours = number(rows, "values", said=f"ages in {ROWS:,} rows", data=TRAIN, column="age")
-    whole = number(rows, "values", said="ages with the test rows", data=WHOLE, column="age")
-    size = number(rows, "rows", said="rows with the test rows", data=WHOLE, column="age")
-    verdict = AGREES if ours.mean == AGES else CORRECTED if whole.mean == AGES else DIFFERS
-    why = f"The {ROWS:,} rows have {ours} ages; the {size} rows of both files have {whole}."
+    ours = compute_mean(rows, "values", said=f"ages in {ROWS:,} rows", data=TRAIN, column="age")
+    both_files = compute_mean(
+        rows, "values", said="ages with the test rows", data=WHOLE, column="age"
+    )
+    size = compute_mean(rows, "rows", said="rows with the test rows", data=WHOLE, column="age")
+    verdict = AGREES if ours.mean == AGES else CORRECTED if both_files.mean == AGES else DIFFERS
+    why = f"The {ROWS:,} rows have {ours} ages; the {size} rows of both files have {both_files}."
     return Claim(
         "The 30,162 complete training rows of Adult have 74 different ages.",
         str(AGES),
         (ours,),
         verdict,
         "" if verdict == AGREES else why,
-        (whole, size),
+        (both_files, size),
     )
 
 
@@ -83,19 +85,19 @@ def charts(rows: Rows) -> Mapping[str, Spec]:
     """A printed table: a row for each column."""
     tables = list(dict.fromkeys(row["data"] for row in rows))
     size = {row["data"]: row["rows"] for row in rows}
-    found: dict[str, Row] = {}
+    columns: dict[str, Row] = {}
     for row in rows:
-        found.setdefault(row["column"], {"column": row["column"], "role": row["role"]})
-        found[row["column"]][row["data"]] = row["values"]
-    for one in found.values():
-        one["differs"] = len({one.get(data) for data in tables}) > 1
+        columns.setdefault(row["column"], {"column": row["column"], "role": row["role"]})
+        columns[row["column"]][row["data"]] = row["values"]
+    for column in columns.values():
+        column["differs"] = len({column.get(data) for data in tables}) > 1
     headings = {data: f"Values in {size[data]:,} rows" for data in tables}
-    unlike = sum(one["differs"] for one in found.values())
+    unlike = sum(column["differs"] for column in columns.values())
     return {
-        "domains": grid(
-            list(found.values()),
+        "domains": draw_grid(
+            list(columns.values()),
             columns={"column": "Column", "role": "Role", **headings},
-            title=f"Columns with more values with the test rows: {unlike} of {len(found)}",
+            title=f"Columns with more values with the test rows: {unlike} of {len(columns)}",
             about=ABOUT,
             marked="differs",
         )

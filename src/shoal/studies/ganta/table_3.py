@@ -13,12 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from shoal.studies.claims import AGREES, CORRECTED, DIFFERS, Claim, Row, Rows, number
+from shoal.studies.claims import AGREES, CORRECTED, DIFFERS, Claim, Row, Rows, compute_mean
 from shoal.studies.experiment import Experiment, Spec
 from shoal.studies.ganta.pairs import WORDS
-from shoal.studies.ganta.table_2 import ABOUT, domains
+from shoal.studies.ganta.table_2 import ABOUT, measure_domains
 from shoal.studies.laboratory import Lab
-from shoal.studies.pages.charts import grid
+from shoal.studies.pages.grid import draw_grid
 
 IPUMS = "ipums-1970"
 PRINTED = {"bplg": 113, "occ1950": 247, "ind1950": 145, "inctot": 471}
@@ -32,22 +32,22 @@ Angeles Times of 18 February 1986) and California's estimate for 1997 (Los Angel
 
 def measure(lab: Lab) -> list[Row]:
     """The columns of the table."""
-    return lab.measured(domains, [{"data": data} for data in lab.samples])
+    return lab.measure_cells(measure_domains, [{"data": data} for data in lab.samples])
 
 
 def claims(rows: Rows) -> Sequence[Claim]:
     """The four columns that tell the files apart, and the year."""
-    return [_sizes(rows), _year(rows)]
+    return [_sizes_claim(rows), _year_claim(rows)]
 
 
-def _sizes(rows: Rows) -> Claim:
+def _sizes_claim(rows: Rows) -> Claim:
     ours = tuple(
-        number(rows, "values", said=WORDS[name], data=IPUMS, column=name) for name in PRINTED
+        compute_mean(rows, "values", said=WORDS[name], data=IPUMS, column=name) for name in PRINTED
     )
     unlike = [
-        f"{one.said} {one}"
-        for one, size in zip(ours, PRINTED.values(), strict=True)
-        if one.mean != size
+        f"{number.said} {number}"
+        for number, size in zip(ours, PRINTED.values(), strict=True)
+        if number.mean != size
     ]
     return Claim(
         "IPUMS has 113 birth places, 247 occupations, 145 industries and 471 incomes.",
@@ -58,15 +58,15 @@ def _sizes(rows: Rows) -> Claim:
     )
 
 
-def _year(rows: Rows) -> Claim:
+def _year_claim(rows: Rows) -> Claim:
     """The year whose number of people the sample comes nearest to."""
-    ours = number(rows, "rows", said="rows, one person in 100", data=IPUMS, column="age")
+    ours = compute_mean(rows, "rows", said="rows, one person in 100", data=IPUMS, column="age")
     million = ours.mean * SAMPLED / 1e6
-    year = min(PEOPLE, key=lambda one: abs(PEOPLE[one] - million))
-    known = ", ".join(f"{people:.2f} million in {one}" for one, people in PEOPLE.items())
+    year = min(PEOPLE, key=lambda year: abs(PEOPLE[year] - million))
+    populations = ", ".join(f"{people:.2f} million in {year}" for year, people in PEOPLE.items())
     why = (
         f"A sample of one person in {SAMPLED} that has {ours} rows stands for {million:.2f} "
-        f"million people. Los Angeles County had {known}: it is nearest to {year}."
+        f"million people. Los Angeles County had {populations}: it is nearest to {year}."
     )
     verdict = {THEIR_YEAR: AGREES, YEAR: CORRECTED}.get(year, DIFFERS)
     return Claim(
@@ -96,7 +96,7 @@ def charts(rows: Rows) -> Mapping[str, Spec]:
         "theirs": "Paper",
     }
     return {
-        "domains": grid(
+        "domains": draw_grid(
             shown,
             columns=headings,
             marked="same",

@@ -15,13 +15,23 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from shoal.studies.claims import AGREES, DIFFERS, FOUND, Claim, Number, Row, Rows, chosen, number
-from shoal.studies.entropy import bits
+from shoal.studies.claims import (
+    AGREES,
+    DIFFERS,
+    FOUND,
+    Claim,
+    Number,
+    Row,
+    Rows,
+    compute_mean,
+    select_rows,
+)
+from shoal.studies.entropy import compute_entropy
 from shoal.studies.experiment import Experiment, Spec
-from shoal.studies.ganta.pairs import ALL, APPLICABLE, OVERLAP, WORDS, kept, subsets
+from shoal.studies.ganta.pairs import ALL, APPLICABLE, OVERLAP, WORDS, draw_subsets, keep_rows
 from shoal.studies.ganta.table_3 import PRINTED as SIZES
 from shoal.studies.laboratory import Lab
-from shoal.studies.pages.charts import bars
+from shoal.studies.pages.bars import draw_bars
 from shoal.studies.tables import Sample
 
 IPUMS, PART = "ipums-1970", "a subset of all"
@@ -34,7 +44,7 @@ NAMED = {APPLICABLE: "where it applies", PART: "subsets of all rows", ALL: "all 
 LABELS = {"column": "Column", "bits": "Entropy (bits)", "rows_kept": "Rows"}
 
 
-def entropies(sample: Sample, *, rows_kept: str, seed: int) -> list[Row]:
+def measure_entropies(sample: Sample, *, rows_kept: str, seed: int) -> list[Row]:
     """Of each column that may be the sensitive one, over these rows."""
     return [
         _entropy(sample.on(name), rows_kept, seed) for name in (sample.sensitive, *sample.others)
@@ -42,16 +52,16 @@ def entropies(sample: Sample, *, rows_kept: str, seed: int) -> list[Row]:
 
 
 def _entropy(sample: Sample, rows_kept: str, seed: int) -> Row:
-    people = kept(sample, ALL if rows_kept == PART else rows_kept)
-    found = people.table[people.sensitive].dictionary_encode().combine_chunks()
-    codes = found.indices.to_numpy(zero_copy_only=False)
+    people = keep_rows(sample, ALL if rows_kept == PART else rows_kept)
+    encoded = people.table[people.sensitive].dictionary_encode().combine_chunks()
+    codes = encoded.indices.to_numpy(zero_copy_only=False)
     if rows_kept == PART:
-        each = subsets(people.rows, releases=2, overlap=OVERLAP, size=0, seed=seed)
+        each = draw_subsets(people.rows, releases=2, overlap=OVERLAP, size=0, seed=seed)
         codes = codes[each[0]]
     name = people.sensitive
     return {
         "column": WORDS.get(name, name),
-        "bits": bits(np.bincount(codes)),
+        "bits": compute_entropy(np.bincount(codes)),
         "rows": len(codes),
         "values": len(np.unique(codes)),
     }
@@ -65,23 +75,27 @@ def measure(lab: Lab) -> list[Row]:
         for data in lab.samples
         for rows, seed in [*once, *((PART, seed) for seed in lab.seeds)]
     ]
-    return lab.measured(entropies, cells)
+    return lab.measure_cells(measure_entropies, cells)
 
 
 def claims(rows: Rows) -> Sequence[Claim]:
     """Each entropy; by which readings they come out; and whether all rows were kept."""
-    return [*(_one(rows, column) for column in PRINTED), _reading(rows), _kept(rows)]
+    return [
+        *(_entropy_claim(rows, column) for column in PRINTED),
+        _readings_claim(rows),
+        _rows_kept_claim(rows),
+    ]
 
 
-def _one(rows: Rows, column: str) -> Claim:
+def _entropy_claim(rows: Rows, column: str) -> Claim:
     ours, part, work = (_number(rows, column, rows_kept) for rows_kept in (ALL, PART, APPLICABLE))
     theirs, word = PRINTED[column], WORDS[column]
     because: tuple[Number, ...]
-    off = _off(ours.mean, theirs)
+    off = _digits_off(ours.mean, theirs)
     if off > 1:
-        verdict, why, because = DIFFERS, _why(ours, part, work, theirs), (part, work)
+        verdict, why, because = DIFFERS, _explain_difference(ours, part, work, theirs), (part, work)
     else:
-        verdict, why, because = AGREES, _last(ours, theirs) if off else "", ()
+        verdict, why, because = AGREES, _explain_last_digit(ours, theirs) if off else "", ()
     return Claim(
         f"The {word} of IPUMS has an entropy of {theirs:.2f} bits.",
         f"{theirs:.2f}",
@@ -92,20 +106,19 @@ def _one(rows: Rows, column: str) -> Claim:
     )
 
 
-def _off(ours: float, theirs: float) -> int:
+def _digits_off(ours: float, theirs: float) -> int:
     """How many in the last digit ours, rounded as the paper's is, differs from it."""
     return abs(round(ours / LAST) - round(theirs / LAST))
 
 
-def _last(ours: Number, theirs: float) -> str:
+def _explain_last_digit(ours: Number, theirs: float) -> str:
     """What is off in the last digit, and whether it was cut off."""
     cut = abs(math.floor(ours.mean / LAST) * LAST - theirs) < LAST / 2
     also = "; cut off, it is what is printed" if cut else ""
     return f"{ours.mean:.3f} is rounded to {ours.mean:.2f}, one off in the last digit{also}."
 
 
-def _why(ours: Number, part: Number, work: Number, theirs: float) -> str:
-    """What was tried, where it is not the paper's."""
+def _explain_difference(ours: Number, part: Number, work: Number, theirs: float) -> str:
     tried = {
         f"over all rows in bits {ours.mean:.3f}": (ours.mean, ours.mean),
         f"in natural units {ours.mean * NATS:.3f}": (ours.mean * NATS, ours.mean * NATS),
@@ -115,14 +128,16 @@ def _why(ours: Number, part: Number, work: Number, theirs: float) -> str:
         ),
         f"where it applies {work.mean:.3f}": (work.mean, work.mean),
     }
-    fits = [said for said, (least, most) in tried.items() if least - LAST <= theirs <= most + LAST]
-    found = f"It comes out {', '.join(fits)}" if fits else "The reason was not found"
-    return f"{found}. Tried: {'; '.join(tried)}."
+    fits = [
+        reading for reading, (least, most) in tried.items() if least - LAST <= theirs <= most + LAST
+    ]
+    outcome = f"It comes out {', '.join(fits)}" if fits else "The reason was not found"
+    return f"{outcome}. Tried: {'; '.join(tried)}."
 
 
 def _number(rows: Rows, column: str, rows_kept: str, of: str = "bits") -> Number:
     word, unit = WORDS[column], " bits" if of == "bits" else " values"
-    return number(
+    return compute_mean(
         rows,
         of,
         said=f"{word}, {NAMED[rows_kept]}",
@@ -133,43 +148,42 @@ def _number(rows: Rows, column: str, rows_kept: str, of: str = "bits") -> Number
     )
 
 
-def _reading(rows: Rows) -> Claim:
-    """How many of the printed figures come out by each base and kind of rows."""
-    told = {ALL: "over all rows", APPLICABLE: "over the rows to which it applies"}
-    found = {
+def _readings_claim(rows: Rows) -> Claim:
+    descriptions = {ALL: "over all rows", APPLICABLE: "over the rows to which it applies"}
+    counts = {
         f"{unit} {words}": sum(
-            _off(_number(rows, column, kind).mean * size, theirs) <= 1
+            _digits_off(_number(rows, column, kind).mean * size, theirs) <= 1
             for column, theirs in PRINTED.items()
         )
         for unit, size in (("bits", 1.0), ("natural units", NATS))
-        for kind, words in told.items()
+        for kind, words in descriptions.items()
     }
-    ours = tuple(_number(rows, column, kind) for kind in told for column in PRINTED)
-    said = ", ".join(f"{count} in {how}" for how, count in found.items())
+    ours = tuple(_number(rows, column, kind) for kind in descriptions for column in PRINTED)
+    parts = ", ".join(f"{count} in {how}" for how, count in counts.items())
     return Claim(
         f"Of the {len(PRINTED)} entropies printed for IPUMS come out, within one in the last "
-        f"digit: {said}.",
+        f"digit: {parts}.",
         "",
         ours,
         FOUND,
     )
 
 
-def _kept(rows: Rows) -> Claim:
-    """Whether the numbers of values that the paper prints are those of all rows."""
+def _rows_kept_claim(rows: Rows) -> Claim:
     ways = {
         kind: {column: _number(rows, column, kind, "values") for column in PRINTED}
         for kind in (ALL, APPLICABLE)
     }
     same = {
-        kind: sum(one.mean == SIZES[column] for column, one in ways[kind].items()) for kind in ways
+        kind: sum(number.mean == SIZES[column] for column, number in ways[kind].items())
+        for kind in ways
     }
     return Claim(
         f"Of the {len(PRINTED)} numbers of values printed for these columns {same[ALL]} are those "
         f"of all rows and {same[APPLICABLE]} those of the rows to which the column applies"
         f"{': the paper kept all rows' if same[ALL] > same[APPLICABLE] == 0 else ''}.",
         "",
-        tuple(one for way in ways.values() for one in way.values()),
+        tuple(number for way in ways.values() for number in way.values()),
         FOUND,
     )
 
@@ -179,9 +193,9 @@ def charts(rows: Rows) -> Mapping[str, Spec]:
     shown = [
         {**row, "rows_kept": words}
         for kind, words in NAMED.items()
-        for row in chosen(rows, rows_kept=kind)
+        for row in select_rows(rows, rows_kept=kind)
     ]
-    there = {row["column"]: row["bits"] for row in chosen(rows, rows_kept=ALL)}
+    there = {row["column"]: row["bits"] for row in select_rows(rows, rows_kept=ALL)}
     theirs = [
         {
             "column": WORDS[column],
@@ -192,16 +206,16 @@ def charts(rows: Rows) -> Mapping[str, Spec]:
         for column, value in PRINTED.items()
         if WORDS[column] in there
     ]
-    told = ", ".join(f"{column} {value:.2f}" for column, value in there.items())
+    parts = ", ".join(f"{column} {value:.2f}" for column, value in there.items())
     return {
-        "entropies": bars(
+        "entropies": draw_bars(
             shown,
             x="column",
             y="bits",
             by="rows_kept",
             labels=LABELS,
             theirs=theirs,
-            title=f"Bits to learn over all rows: {told}",
+            title=f"Bits to learn over all rows: {parts}",
             about="Entropy of the sensitive columns in bits: over all rows, over those to whom the "
             "column applies, and over subsets as large as one release's.",
         )

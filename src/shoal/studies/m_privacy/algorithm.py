@@ -31,11 +31,11 @@ from numpy.typing import NDArray
 import shoal
 from shoal.core.axis import Axis
 from shoal.models._verifiers import verifiers
-from shoal.studies.claims import AGREES, CORRECTED, DIFFERS, Claim, Number, Row, Rows, number
+from shoal.studies.claims import AGREES, CORRECTED, DIFFERS, Claim, Number, Row, Rows, compute_mean
 from shoal.studies.experiment import Experiment, Spec
 from shoal.studies.laboratory import Lab
-from shoal.studies.m_privacy.classes import class_of
-from shoal.studies.pages.charts import bars
+from shoal.studies.m_privacy.classes import make_class
+from shoal.studies.pages.bars import draw_bars
 
 MENDED, OURS = "both lines mended", "Shoal's binary"
 ROUND, ENDED = "line 6 as printed", "line 6 as printed, ended"
@@ -55,15 +55,15 @@ Breaks = Callable[[int], bool]
 
 def measure(lab: Lab) -> list[Row]:
     """As many classes for every seed."""
-    asked = lab.settings
-    return lab.measured(
-        judged,
+    settings = lab.settings
+    return lab.measure_cells(
+        judge_versions,
         [
             {
-                **asked,
-                "providers": list(asked["providers"]),
-                "k": list(asked["k"]),
-                "l": list(asked["l"]),
+                **settings,
+                "providers": list(settings["providers"]),
+                "k": list(settings["k"]),
+                "l": list(settings["l"]),
                 "seed": seed,
             }
             for seed in lab.seeds
@@ -72,11 +72,11 @@ def measure(lab: Lab) -> list[Row]:
 
 
 @dataclass(frozen=True)
-class Class:
+class SmallClass:
     """A small class, the rule that is asked of it, and of how many providers."""
 
     values: NDArray[np.int32]
-    who: NDArray[np.int32]
+    provider: NDArray[np.int32]
     """The providers of the class have the first numbers."""
     n: int
     """The providers of the whole table, some of whom may have brought nothing here."""
@@ -87,7 +87,7 @@ class Class:
     @property
     def present(self) -> int:
         """The providers of the class."""
-        return int(self.who.max()) + 1
+        return int(self.provider.max()) + 1
 
     @property
     def most(self) -> int:
@@ -96,13 +96,13 @@ class Class:
 
     def breaks(self, coalition: int, empty: bool = True) -> bool:
         """Whether the rule fails without the coalition's rows; ``empty``: where none are left."""
-        left = self.values[(coalition >> self.who) & 1 == 0]
+        left = self.values[(coalition >> self.provider) & 1 == 0]
         if not len(left):
             return empty
         return len(left) < self.k or len(set(left.tolist())) < self.l
 
 
-def judged(
+def judge_versions(
     classes: int,
     providers: list[int],
     values: int,
@@ -113,59 +113,61 @@ def judged(
 ) -> list[Row]:
     """How often each version is wrong, and how."""
     rng = np.random.default_rng(seed)
-    some = [random_class(rng, providers, values, rows_each, k, l) for _ in range(classes)]
-    truth = [brute(one) for one in some]
+    cases = [draw_class(rng, providers, values, rows_each, k, l) for _ in range(classes)]
+    truth = [judge_by_brute_force(case) for case in cases]
     return [
-        {"version": version, **_counted([answer(one) for one in some], truth)}
+        {"version": version, **_count_answers([answer(case) for case in cases], truth)}
         for version, answer in VERSIONS.items()
     ]
 
 
-def random_class(
+def draw_class(
     rng: np.random.Generator,
     providers: list[int],
     values: int,
     rows_each: int,
     k: list[int],
     l: list[int],
-) -> Class:
+) -> SmallClass:
     """A class of some of the providers, each with up to so many rows."""
     n = int(rng.choice(providers))
     counts = rng.integers(1, rows_each, int(rng.integers(1, n, endpoint=True)), endpoint=True)
-    who = np.repeat(np.arange(len(counts), dtype=np.int32), counts)
-    drawn = rng.integers(0, values, len(who), dtype=np.int32)
+    provider = np.repeat(np.arange(len(counts), dtype=np.int32), counts)
+    codes = rng.integers(0, values, len(provider), dtype=np.int32)
     rows, distinct = (int(rng.integers(a, b, endpoint=True)) for a, b in (k, l))
-    return Class(drawn, who, n, rows, distinct, int(rng.integers(1, n)))
+    return SmallClass(codes, provider, n, rows, distinct, int(rng.integers(1, n)))
 
 
-def brute(one: Class) -> bool:
+def judge_by_brute_force(case: SmallClass) -> bool:
     """Whether the class is m-private: by every coalition of at most m that leaves somebody."""
-    sizes = range(one.most + 1)
-    return not any(one.breaks(mask) for size in sizes for mask in _of_size(one.present, size))
+    sizes = range(case.most + 1)
+    return not any(
+        case.breaks(mask) for size in sizes for mask in _list_coalitions(case.present, size)
+    )
 
 
-def _of_size(providers: int, size: int) -> list[int]:
+def _list_coalitions(providers: int, size: int) -> list[int]:
     return [sum(1 << i for i in members) for members in combinations(range(providers), size)]
 
 
-def _counted(answers: list[bool | None], truth: list[bool]) -> Row:
+def _count_answers(answers: list[bool | None], truth: list[bool]) -> Row:
     pairs = list(zip(answers, truth, strict=True))
-    found = {
+    counts = {
         "private": sum(truth),
         "not_private": len(truth) - sum(truth),
-        "called_private": sum(said is True and not right for said, right in pairs),
-        "called_broken": sum(said is False and right for said, right in pairs),
-        "no_answer": sum(said is None for said, _ in pairs),
-        "no_answer_private": sum(said is None and right for said, right in pairs),
+        "called_private": sum(given_answer is True and not right for given_answer, right in pairs),
+        "called_broken": sum(given_answer is False and right for given_answer, right in pairs),
+        "no_answer": sum(given_answer is None for given_answer, _ in pairs),
+        "no_answer_private": sum(given_answer is None and right for given_answer, right in pairs),
     }
-    wrong = found["called_private"] + found["called_broken"] + found["no_answer"]
-    return {**found, "wrong": wrong, "right": len(truth) - wrong}
+    wrong = counts["called_private"] + counts["called_broken"] + counts["no_answer"]
+    return {**counts, "wrong": wrong, "right": len(truth) - wrong}
 
 
 # The algorithm
 
 
-def algorithm_1(
+def run_algorithm_1(
     breaks: Breaks, of: int, m: int, providers: int, *, mended: bool = True
 ) -> bool | None:
     """Whether no coalition of m, of the first ``of``, breaks the rule; None: it never ends.
@@ -173,25 +175,25 @@ def algorithm_1(
     ``providers``: those whom all but one of are taken first (line 5). ``mended``: line 6 passes
     over such a coalition where it is harmless, and settles what is inside.
     """
-    everybody, unsettled = (1 << providers) - 1, _of_size(of, m)
+    all_providers, unsettled = (1 << providers) - 1, _list_coalitions(of, m)
     while unsettled:
         before = len(unsettled)
-        for above in (everybody ^ (1 << one) for one in reversed(range(providers))):
-            within = [one for one in unsettled if one & ~above == 0]
+        for above in (all_providers ^ (1 << provider) for provider in reversed(range(providers))):
+            within = [coalition for coalition in unsettled if coalition & ~above == 0]
             if not within or (not mended and breaks(above)):
                 continue
             safe = above
             if not mended or breaks(above):
                 if breaks(within[0]):
                     return False
-                safe = _halved(within[0], above, breaks)
-            unsettled = [one for one in unsettled if one & ~safe]
+                safe = _halve(within[0], above, breaks)
+            unsettled = [coalition for coalition in unsettled if coalition & ~safe]
         if len(unsettled) == before:
             return None  # the next round would ask the same
     return True
 
 
-def _halved(below: int, above: int, breaks: Breaks) -> int:
+def _halve(below: int, above: int, breaks: Breaks) -> int:
     """The largest harmless coalition that halving the way up finds."""
     while (missing := below ^ above).bit_count() > 1:
         bits = [1 << i for i in range(missing.bit_length()) if missing >> i & 1]
@@ -203,31 +205,31 @@ def _halved(below: int, above: int, breaks: Breaks) -> int:
     return below
 
 
-def _in_class(one: Class, mended: bool) -> bool | None:
+def _run_in_class(case: SmallClass, mended: bool) -> bool | None:
     """Over the providers of the class, of whom one always stays."""
-    return algorithm_1(one.breaks, one.present, one.most, one.present, mended=mended)
+    return run_algorithm_1(case.breaks, case.present, case.most, case.present, mended=mended)
 
 
-def _in_table(one: Class, empty: bool) -> bool | None:
+def _run_in_table(case: SmallClass, empty: bool) -> bool | None:
     """Line 5 as printed: first all but one of the table's providers."""
-    return algorithm_1(lambda mask: one.breaks(mask, empty), one.present, one.most, one.n)
+    return run_algorithm_1(lambda mask: case.breaks(mask, empty), case.present, case.most, case.n)
 
 
-def _ours(one: Class) -> bool:
-    axis = Axis.numbered("value", int(one.values.max()) + 1)
-    rule = shoal.KAnonymity(one.k) & shoal.DistinctDiversity(one.l)
-    class_ = class_of(axis, one.values, one.who, one.n)
-    return verifiers()["binary"](rule, class_, one.m).coalition is None
+def _run_ours(case: SmallClass) -> bool:
+    axis = Axis.numbered("value", int(case.values.max()) + 1)
+    rule = shoal.KAnonymity(case.k) & shoal.DistinctDiversity(case.l)
+    class_ = make_class(axis, case.values, case.provider, case.n)
+    return verifiers()["binary"](rule, class_, case.m).coalition is None
 
 
-VERSIONS: Mapping[str, Callable[[Class], bool | None]] = {
-    ROUND: lambda one: _in_class(one, mended=False),
-    ENDED: lambda one: _in_class(one, mended=False) is not False,
-    HARMLESS: lambda one: _in_table(one, empty=False),
-    HARMFUL: lambda one: _in_table(one, empty=True),
-    THROUGHOUT: lambda one: algorithm_1(one.breaks, one.n, one.m, one.n),
-    MENDED: lambda one: _in_class(one, mended=True),
-    OURS: _ours,
+VERSIONS: Mapping[str, Callable[[SmallClass], bool | None]] = {
+    ROUND: lambda case: _run_in_class(case, mended=False),
+    ENDED: lambda case: _run_in_class(case, mended=False) is not False,
+    HARMLESS: lambda case: _run_in_table(case, empty=False),
+    HARMFUL: lambda case: _run_in_table(case, empty=True),
+    THROUGHOUT: lambda case: run_algorithm_1(case.breaks, case.n, case.m, case.n),
+    MENDED: lambda case: _run_in_class(case, mended=True),
+    OURS: _run_ours,
 }
 
 
@@ -236,39 +238,42 @@ VERSIONS: Mapping[str, Callable[[Class], bool | None]] = {
 
 def claims(rows: Rows) -> list[Claim]:
     """That each of the two lines, as printed, does what it is for."""
-    return [_line_6(rows), _line_5(rows)]
+    return [_line_6_claim(rows), _line_5_claim(rows)]
 
 
-def _number(rows: Rows, version: str, column: str, words: str) -> Number:
-    return number(rows, column, said=f"{words}, {version}", version=version)
+def _version_number(rows: Rows, version: str, column: str, words: str) -> Number:
+    return compute_mean(rows, column, said=f"{words}, {version}", version=version)
 
 
-def _wrong(rows: Rows, *versions: str) -> tuple[Number, ...]:
-    return tuple(_number(rows, one, "wrong", "wrong or missing answers") for one in versions)
+def _wrong_numbers(rows: Rows, *versions: str) -> tuple[Number, ...]:
+    return tuple(
+        _version_number(rows, version, "wrong", "wrong or missing answers") for version in versions
+    )
 
 
 def _verdict(printed: tuple[Number, ...], mended: tuple[Number, ...]) -> str:
     """A mistake in print where it errs as printed, however read, and mended never does."""
-    if any(one.most == 0 for one in printed):
+    if any(number.most == 0 for number in printed):
         return AGREES
-    return CORRECTED if all(one.most == 0 for one in mended) else DIFFERS
+    return CORRECTED if all(number.most == 0 for number in mended) else DIFFERS
 
 
-def _line_6(rows: Rows) -> Claim:
+def _line_6_claim(rows: Rows) -> Claim:
     says = (
         "Algorithm 1 tells m-private classes from others if line 6 passes over every coalition of "
         "all providers but one that breaks the rule."
     )
-    printed, mended = _wrong(rows, ROUND, ENDED), _wrong(rows, MENDED, OURS)
-    broken = _number(rows, ROUND, "not_private", "classes that are not m-private")
-    none = _number(rows, ROUND, "no_answer", "no answer")
-    private = _number(rows, ROUND, "no_answer_private", "no answer, m-private classes")
-    called = _number(rows, ENDED, "called_private", "called m-private though they are not")
+    printed, mended = _wrong_numbers(rows, ROUND, ENDED), _wrong_numbers(rows, MENDED, OURS)
+    broken = _version_number(rows, ROUND, "not_private", "classes that are not m-private")
+    none = _version_number(rows, ROUND, "no_answer", "no answer")
+    private = _version_number(rows, ROUND, "no_answer_private", "no answer, m-private classes")
+    called = _version_number(rows, ENDED, "called_private", "called m-private though they are not")
     why = (
-        f"Of {_classes(rows)} random classes {broken.mean:.0f} are not m-private. As printed the "
+        f"Of {_count_classes(rows)} random classes {broken.mean:.0f} are not m-private. As printed "
+        "the "
         f"search goes round for ever on {none.mean - private.mean:.0f} of them and on "
         f"{private.mean:.0f} others; ended after one round in vain, it calls {called.mean:.0f} "
-        f"m-private that are not. {_mended(mended)}"
+        f"m-private that are not. {_describe_mended(mended)}"
     )
     return Claim(
         says,
@@ -280,34 +285,36 @@ def _line_6(rows: Rows) -> Claim:
     )
 
 
-def _line_5(rows: Rows) -> Claim:
+def _line_5_claim(rows: Rows) -> Claim:
     """Judged as the definition has it; what else may be meant stands in the reason."""
     says = (
         "Algorithm 1 tells m-private classes from others if line 5 takes coalitions of n - 1 of "
         "the table's n providers."
     )
-    printed, mended = _wrong(rows, HARMLESS), _wrong(rows, MENDED, OURS)
-    others = _wrong(rows, HARMFUL, THROUGHOUT)
-    called = _number(rows, HARMLESS, "called_private", "called m-private though they are not")
+    printed, mended = _wrong_numbers(rows, HARMLESS), _wrong_numbers(rows, MENDED, OURS)
+    others = _wrong_numbers(rows, HARMFUL, THROUGHOUT)
+    called = _version_number(
+        rows, HARMLESS, "called_private", "called m-private though they are not"
+    )
     why = (
         f"Such a coalition may hold all rows of a class, and who leaves nobody hurts nobody: of "
-        f"{_classes(rows)} random classes {called.mean:.0f} are called m-private that are not. If "
+        f"{_count_classes(rows)} random classes {called.mean:.0f} are called m-private that are "
+        "not. If "
         f"to leave nobody counted as a breach, {others[0].mean:.0f} answers would be wrong; if "
         f"the m too were taken from all of the table's providers, {others[1].mean:.0f}. "
-        f"{_mended(mended)}"
+        f"{_describe_mended(mended)}"
     )
     return Claim(
         says, "n - 1", (*printed, *mended), _verdict(printed, mended), why, (called, *others)
     )
 
 
-def _classes(rows: Rows) -> str:
-    """How many classes a run has."""
+def _count_classes(rows: Rows) -> str:
     return f"{rows[0]['classes']:,}"
 
 
-def _mended(mended: tuple[Number, ...]) -> str:
-    if all(one.most == 0 for one in mended):
+def _describe_mended(mended: tuple[Number, ...]) -> str:
+    if all(number.most == 0 for number in mended):
         return "With both lines mended, and by Shoal's own, every answer is that of brute force."
     return "With both lines mended answers are wrong as well: the reason was not found."
 
@@ -330,16 +337,19 @@ def charts(rows: Rows) -> Mapping[str, Spec]:
         for row in rows
         for column, words in OUTCOMES.items()
     ]
-    errs = [f"{one} {number(rows, 'wrong', version=one).mean:.0f}" for one in (ROUND, HARMLESS)]
+    errs = [
+        f"{version} {compute_mean(rows, 'wrong', version=version).mean:.0f}"
+        for version in (ROUND, HARMLESS)
+    ]
     return {
-        "answers": bars(
+        "answers": draw_bars(
             shown,
             x="version",
             y="count",
             by="answer",
             labels=LABELS,
-            title=f"Wrong or missing answers on {_classes(rows)} classes: {'; '.join(errs)}; "
-            f"mended {number(rows, 'wrong', version=MENDED).mean:.0f}",
+            title=f"Wrong or missing answers on {_count_classes(rows)} classes: {'; '.join(errs)}; "
+            f"mended {compute_mean(rows, 'wrong', version=MENDED).mean:.0f}",
             about="Bars: on how many small random classes each version of algorithm 1 answers as "
             "brute force does, wrongly, or never; whiskers from the least to the most of the "
             "seeds.",

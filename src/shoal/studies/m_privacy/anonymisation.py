@@ -29,12 +29,19 @@ import numpy as np
 
 import shoal
 from shoal import NotMetError
-from shoal.studies.claims import Row, Rows, chosen
+from shoal.studies.claims import Row, Rows, select_rows
 from shoal.studies.experiment import Experiment, Spec
 from shoal.studies.laboratory import Lab
-from shoal.studies.m_privacy.beside_baseline import AWARE, BASE, COMPARABLE, LAST, LITERAL, claims
-from shoal.studies.m_privacy.defaults import ANONYMISATION, inner
-from shoal.studies.pages.charts import lines
+from shoal.studies.m_privacy.baseline_comparison import (
+    AWARE,
+    BASE,
+    COMPARABLE,
+    LAST,
+    LITERAL,
+    claims,
+)
+from shoal.studies.m_privacy.defaults import ANONYMISATION, write_rule
+from shoal.studies.pages.lines import draw_lines
 from shoal.studies.splits import KINDS, split
 from shoal.studies.tables import Sample
 
@@ -62,19 +69,25 @@ def measure(lab: Lab) -> list[Row]:
     cells = {
         tuple(cell.items()): cell
         for data, sample in lab.samples.items()
-        for cell in _cells(lab, data, sample.rows)
+        for cell in _list_cells(lab, data, sample.rows)
     }
-    return _compared(lab.measured(published, cells.values(), alone=True))
+    return _compare_with_baseline(lab.measure_cells(measure_way, cells.values(), alone=True))
 
 
-def _cells(lab: Lab, data: str, rows: int) -> Iterator[Row]:
+def _list_cells(lab: Lab, data: str, rows: int) -> Iterator[Row]:
     """One parameter varied at a time: the same cell may come again."""
-    asked = lab.settings
-    usual = {"m": asked["m"], "n": asked["n"], "k": asked["k"], "l": asked["l"], "table_rows": rows}
+    settings = lab.settings
+    usual = {
+        "m": settings["m"],
+        "n": settings["n"],
+        "k": settings["k"],
+        "l": settings["l"],
+        "table_rows": rows,
+    }
     for seed in lab.seeds:
-        for kind in asked["splits"]:
+        for kind in settings["splits"]:
             for name in VARIED:
-                for value in values(asked, name, rows):
+                for value in list_values(settings, name, rows):
                     for way in WAYS if name == "m" else (AWARE, BASE):
                         yield {
                             "data": data,
@@ -86,60 +99,59 @@ def _cells(lab: Lab, data: str, rows: int) -> Iterator[Row]:
                         }
 
 
-def values(asked: Mapping[str, Any], name: str, rows: int) -> list[int]:
+def list_values(settings: Mapping[str, Any], name: str, rows: int) -> list[int]:
     """What a parameter takes; of sizes those that the table has, and all of it."""
     if name == "table_rows":
-        return [*(size for size in asked["against_table_rows"] if size < rows), rows]
-    return sorted({*asked[f"against_{name}"], asked[name]})
+        return [*(size for size in settings["against_table_rows"] if size < rows), rows]
+    return sorted({*settings[f"against_{name}"], settings[name]})
 
 
-def published(
+def measure_way(
     sample: Sample, m: int, n: int, k: int, l: int, table_rows: int, split: str, way: str, seed: int
 ) -> Row:
     """What one way loses and takes; no loss where it cannot meet the rule."""
-    brought, schema = _brought(sample, table_rows, n, split, seed)
-    rule, took = f"m-privacy m={m} ({inner(k, l)})", []
+    contributed, schema = _split_sample(sample, table_rows, n, split, seed)
+    rule, took = f"m-privacy m={m} ({write_rule(k, l)})", []
     try:
         for _ in range(TAKEN):
             begun = time.process_time()
-            made = shoal.publish(brought, schema, rule, **WAYS[way])
+            release = shoal.publish(contributed, schema, rule, **WAYS[way])
             took.append(time.process_time() - begun)
     except NotMetError:
         return {"met": False, "loss": None, "classes": None, "seconds": None}
     return {
         "met": True,
-        "loss": float(made.private["loss"]),
-        "classes": made.verdict.classes,
+        "loss": float(release.private["loss"]),
+        "classes": release.verdict.classes,
         "seconds": min(took),
     }
 
 
-def _brought(sample: Sample, rows: int, n: int, kind: str, seed: int) -> Any:
-    """So many rows of the table, drawn, and who brought them."""
+def _split_sample(sample: Sample, rows: int, n: int, kind: str, seed: int) -> Any:
     if rows < sample.rows:
         picked = np.random.default_rng(seed).choice(sample.rows, rows, replace=False)
         sample = replace(sample, table=sample.table.take(picked))
-    return sample.brought(split(rows, n, kind, seed))
+    return sample.with_providers(split(rows, n, kind, seed))
 
 
-def _compared(rows: Sequence[Row]) -> list[Row]:
+def _compare_with_baseline(rows: Sequence[Row]) -> list[Row]:
     """Every row with its loss and time as multiples of the baseline's in the same setting."""
-    base = {_setting(row): row for row in rows if row["way"] == BASE}
-    found = []
+    base = {_setting_key(row): row for row in rows if row["way"] == BASE}
+    compared = []
     for row in rows:
-        other = base[_setting(row)]
+        other = base[_setting_key(row)]
         both = row["met"] and other["met"]
-        found.append(
+        compared.append(
             {
                 **row,
                 "loss_to_base": row["loss"] / other["loss"] if both and other["loss"] else None,
                 "seconds_to_base": row["seconds"] / other["seconds"] if both else None,
             }
         )
-    return found
+    return compared
 
 
-def _setting(row: Mapping[str, Any]) -> tuple[Any, ...]:
+def _setting_key(row: Mapping[str, Any]) -> tuple[Any, ...]:
     return tuple(row[name] for name in ("data", *VARIED, "l", "split", "seed"))
 
 
@@ -162,34 +174,36 @@ NAMES = {"m": "m", "n": "n", "k": "k", "table_rows": "|T|"}
 def charts(rows: Rows) -> Mapping[str, Spec]:
     """Loss and time against each parameter; a panel a split."""
     return {
-        f"{what}_{name}": _chart(_varying(rows, name), name, what)
+        f"{what}_{name}": _make_chart(_select_varying(rows, name), name, what)
         for what in ("loss", "seconds")
         for name in VARIED
     }
 
 
-def _varying(rows: Rows, name: str) -> list[Mapping[str, Any]]:
+def _select_varying(rows: Rows, name: str) -> list[Mapping[str, Any]]:
     """The rows in which every other parameter is the usual one."""
     usual = {
-        "m": _middle(rows, "m"),
-        "n": _middle(rows, "n"),
-        "k": _middle(rows, "k"),
+        "m": _find_usual(rows, "m"),
+        "n": _find_usual(rows, "n"),
+        "k": _find_usual(rows, "k"),
         "table_rows": max(row["table_rows"] for row in rows),
     }
-    found = chosen(rows, **{other: value for other, value in usual.items() if other != name})
+    selected = select_rows(
+        rows, **{other: value for other, value in usual.items() if other != name}
+    )
     if name != "m":
-        found = [row for row in found if row["way"] in (AWARE, BASE)]
-    return found
+        selected = [row for row in selected if row["way"] in (AWARE, BASE)]
+    return selected
 
 
-def _middle(rows: Rows, name: str) -> Any:
+def _find_usual(rows: Rows, name: str) -> Any:
     """The value that a parameter has while another is varied: the commonest."""
-    seen = [row[name] for row in rows]
-    return max(dict.fromkeys(seen), key=seen.count)
+    values_used = [row[name] for row in rows]
+    return max(dict.fromkeys(values_used), key=values_used.count)
 
 
-def _chart(rows: Rows, name: str, what: str) -> Spec:
-    return lines(
+def _make_chart(rows: Rows, name: str, what: str) -> Spec:
+    return draw_lines(
         rows,
         x=name,
         y=what,
@@ -205,25 +219,27 @@ def _chart(rows: Rows, name: str, what: str) -> Spec:
 
 
 def _title(rows: Rows, name: str, what: str) -> str:
-    """How both methods stand where the parameter is least and largest, under the last split."""
     kind = rows[-1]["split"] if rows else ""
-    rows = chosen(rows, split=kind)
+    rows = select_rows(rows, split=kind)
     at = sorted({row[name] for row in rows if row[what] is not None})
     if not at:
         return "The rule cannot be met"
-    told = [
-        f"from {_mean(rows, way, name, at[0], what)} to {_mean(rows, way, name, at[-1], what)} "
+    parts = [
+        f"from {_format_mean(rows, way, name, at[0], what)} to "
+        f"{_format_mean(rows, way, name, at[-1], what)} "
         f"with {way}"
         for way in (BASE, AWARE)
     ]
     head = "the loss goes" if what == "loss" else "the seconds go"
     ends = f"From {NAMES[name]} = {at[0]:,} to {at[-1]:,} ({kind} split)"
-    return f"{ends} {head} {' and '.join(told)}"
+    return f"{ends} {head} {' and '.join(parts)}"
 
 
-def _mean(rows: Rows, way: str, name: str, value: Any, what: str) -> str:
-    found = [row[what] for row in chosen(rows, way=way, **{name: value}) if row[what] is not None]
-    return f"{fmean(found):.2g}" if found else "none"
+def _format_mean(rows: Rows, way: str, name: str, value: Any, what: str) -> str:
+    values_found = [
+        row[what] for row in select_rows(rows, way=way, **{name: value}) if row[what] is not None
+    ]
+    return f"{fmean(values_found):.2g}" if values_found else "none"
 
 
 EXPERIMENT = Experiment(

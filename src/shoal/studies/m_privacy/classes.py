@@ -19,16 +19,18 @@ from shoal.studies.splits import split
 from shoal.studies.tables import Sample
 
 
-def drawn(sample: Sample, rows: int, n: int, kind: str, seed: int) -> Groups:
+def draw_rows_as_class(sample: Sample, rows: int, n: int, kind: str, seed: int) -> Groups:
     """So many rows of the table as one class of n providers."""
     picked = np.random.default_rng(seed).choice(sample.rows, rows, replace=False)
     column = sample.table[sample.sensitive].combine_chunks().dictionary_encode("encode")
     values = column.indices.to_numpy()[picked].astype(np.int32)
     axis = Axis.numbered(sample.sensitive, len(column.dictionary))
-    return class_of(axis, values, split(rows, n, kind, seed), n)
+    return make_class(axis, values, split(rows, n, kind, seed), n)
 
 
-def class_of(axis: Axis, values: NDArray[np.int32], who: NDArray[np.int32], n: int) -> Groups:
+def make_class(
+    axis: Axis, values: NDArray[np.int32], provider: NDArray[np.int32], n: int
+) -> Groups:
     """Rows with these codes of their value and their provider (of n) as one class."""
     rows = len(values)
     tally = Tally(
@@ -38,18 +40,18 @@ def class_of(axis: Axis, values: NDArray[np.int32], who: NDArray[np.int32], n: i
         values[np.newaxis],
         np.ones(rows, np.int64),
         Axis.numbered("provider", n),
-        who,
+        provider,
     )
     cut = Cut.of(tally, np.arange(rows, dtype=np.int32), np.zeros(rows, np.int32))
     return Groups.of(tally, cut)
 
 
-def fitting(sample: Sample, sizes: Sequence[int]) -> list[int]:
+def select_fitting_sizes(sample: Sample, sizes: Sequence[int]) -> list[int]:
     """The sizes of classes that the table has rows for."""
-    found = [size for size in sizes if size <= sample.rows]
-    if not found:
+    fitting_sizes = [size for size in sizes if size <= sample.rows]
+    if not fitting_sizes:
         raise UsageError(
             f"The table has {sample.rows:,} rows, and a class needs {min(sizes):,}.",
             "take a larger table.",
         )
-    return found
+    return fitting_sizes

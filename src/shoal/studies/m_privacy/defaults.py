@@ -26,10 +26,10 @@ SCORES = {150: 0.867, 750: 2.307}
 """The mean score of a provider that the paper prints for its two classes (section V.B)."""
 
 
-def inner(k: int, l: int) -> str:
+def write_rule(k: int, l: int) -> str:
     """The rule that has to survive coalitions, as Shoal writes it.
 
-    >>> inner(30, 4)
+    >>> write_rule(30, 4)
     'k-anonymity k=30 & distinct-diversity l=4'
     """
     return f"k-anonymity k={k} & distinct-diversity l={l}"

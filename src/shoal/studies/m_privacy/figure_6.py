@@ -21,13 +21,13 @@ import shoal
 from shoal import ShoalError
 from shoal.models._verifiers import verifiers
 from shoal.models._verifiers.lattice import CoalitionLattice, score_classes
-from shoal.studies.claims import Row, Rows, number
+from shoal.studies.claims import Row, Rows, compute_mean
 from shoal.studies.experiment import Experiment, Spec
 from shoal.studies.laboratory import Lab
 from shoal.studies.m_privacy.adaptive_rule import PLAIN, claims
-from shoal.studies.m_privacy.classes import drawn, fitting
+from shoal.studies.m_privacy.classes import draw_rows_as_class, select_fitting_sizes
 from shoal.studies.m_privacy.defaults import VERIFICATION
-from shoal.studies.pages.charts import lines
+from shoal.studies.pages.lines import draw_lines
 from shoal.studies.splits import KINDS
 from shoal.studies.tables import Sample
 
@@ -48,89 +48,97 @@ TAKEN = 2
 
 def measure(lab: Lab) -> list[Row]:
     """Every verifier on every class, one class at a time; and what a check costs in them."""
-    asked = lab.settings
+    settings = lab.settings
     classes = [
         {
             "data": data,
             "class_rows": rows,
             "split": kind,
-            "n": asked["n"],
-            "k": asked["k"],
-            "l": asked["l"],
+            "n": settings["n"],
+            "k": settings["k"],
+            "l": settings["l"],
             "seed": seed,
         }
         for data, sample in lab.samples.items()
-        for rows in fitting(sample, asked["class_rows"])
-        for kind in asked["splits"]
+        for rows in select_fitting_sizes(sample, settings["class_rows"])
+        for kind in settings["splits"]
         for seed in lab.seeds
     ]
-    cells = [{**class_, "m": m} for class_ in classes for m in asked["m"]]
-    found = lab.measured(verified, cells, alone=True)
-    return [*found, *_over_m(found), *lab.measured(a_check, classes, alone=True)]
+    cells = [{**class_, "m": m} for class_ in classes for m in settings["m"]]
+    verified_rows = lab.measure_cells(measure_verifiers, cells, alone=True)
+    return [
+        *verified_rows,
+        *_average_over_m(verified_rows),
+        *lab.measure_cells(measure_check, classes, alone=True),
+    ]
 
 
-def verified(
+def measure_verifiers(
     sample: Sample, class_rows: int, split: str, n: int, k: int, l: int, m: int, seed: int
 ) -> list[Row]:
     """All verifiers on one class; they must agree."""
-    class_ = drawn(sample, class_rows, n, split, seed)
+    class_ = draw_rows_as_class(sample, class_rows, n, split, seed)
     rule = shoal.KAnonymity(k) & shoal.DistinctDiversity(l)
-    found = [_timed(name, rule, class_, m) for name in ALL]
-    if len({row["holds"] for row in found}) > 1:
-        told = ", ".join(f"{row['verifier']} {row['holds']}" for row in found)
+    timings = [_timed(name, rule, class_, m) for name in ALL]
+    if len({row["holds"] for row in timings}) > 1:
+        answers = ", ".join(f"{row['verifier']} {row['holds']}" for row in timings)
         raise ShoalError(
             f"The verifiers do not agree whether a class of {class_rows:,} rows holds at m={m}: "
-            f"{told}.",
+            f"{answers}.",
             "one of them is wrong: report it, with the seed and the settings.",
         )
-    return found
+    return timings
 
 
 def _timed(name: str, rule: shoal.Model, class_: Any, m: int) -> Row:
     verify, took = verifiers()[name], []
     for _ in range(TAKEN):
         begun = time.process_time()
-        found = verify(rule, class_, m)
+        outcome = verify(rule, class_, m)
         took.append(time.process_time() - begun)
     return {
         "verifier": name,
-        "holds": found.coalition is None,
-        "checks": found.checks,
+        "holds": outcome.coalition is None,
+        "checks": outcome.checks,
         "milliseconds": 1000 * min(took),
     }
 
 
-def a_check(sample: Sample, class_rows: int, split: str, n: int, k: int, l: int, seed: int) -> Row:
+def measure_check(
+    sample: Sample, class_rows: int, split: str, n: int, k: int, l: int, seed: int
+) -> Row:
     """The class's score, and what a check costs: coalitions asked about one by one, or at once."""
     rule = shoal.KAnonymity(k) & shoal.DistinctDiversity(l)
-    class_ = drawn(sample, class_rows, n, split, seed)
+    class_ = draw_rows_as_class(sample, class_rows, n, split, seed)
     lattice = CoalitionLattice.of(rule, class_, n // 2, "direct")
-    some = lattice.level(lattice.most)[:ASKED]
-    lattice.broken(some)  # warm
+    coalitions = lattice.level(lattice.most)[:ASKED]
+    lattice.broken(coalitions)  # warm
     begun = time.process_time()
-    for at in range(len(some)):
-        lattice.broken(some[at : at + 1])
+    for at in range(len(coalitions)):
+        lattice.broken(coalitions[at : at + 1])
     between = time.process_time()
     for _ in range(ASKED):
-        lattice.broken(some)
+        lattice.broken(coalitions)
     ended = time.process_time()
     return {
-        "one_by_one": 1e6 * (between - begun) / len(some),
-        "at_once": 1e6 * (ended - between) / (ASKED * len(some)),
+        "one_by_one": 1e6 * (between - begun) / len(coalitions),
+        "at_once": 1e6 * (ended - between) / (ASKED * len(coalitions)),
         "score": float(score_classes(rule, class_)[0]),
     }
 
 
-def _over_m(rows: Sequence[Row]) -> list[Row]:
+def _average_over_m(rows: Sequence[Row]) -> list[Row]:
     """Of each class and verifier the means over all m: what seeds are compared by."""
     same = ("data", "class_rows", "split", "n", "k", "l", "seed", "verifier")
     classes: dict[tuple[Any, ...], list[Row]] = {}
     for row in rows:
         classes.setdefault(tuple(row[name] for name in same), []).append(row)
-    return [{**dict(zip(same, key, strict=True)), **_means(own)} for key, own in classes.items()]
+    return [
+        {**dict(zip(same, key, strict=True)), **_average_rows(own)} for key, own in classes.items()
+    ]
 
 
-def _means(rows: Sequence[Row]) -> Row:
+def _average_rows(rows: Sequence[Row]) -> Row:
     held = [row for row in rows if row["holds"]]
     checks = fmean(row["checks"] for row in rows)
     milliseconds = fmean(row["milliseconds"] for row in rows)
@@ -167,7 +175,7 @@ def charts(rows: Rows) -> Mapping[str, Spec]:
 
 
 def _chart(rows: Rows, what: str, unit: str) -> Spec:
-    return lines(
+    return draw_lines(
         rows,
         x="m",
         y=what,
@@ -184,18 +192,19 @@ def _chart(rows: Rows, what: str, unit: str) -> Spec:
 
 
 def _title(rows: Rows, what: str) -> str:
-    """Which of the paper's verifiers is first on how many classes; what the exact one takes."""
     classes = list(dict.fromkeys(row["class"] for row in rows))
     means = {
-        class_: {name: number(rows, what, verifier=name, **{"class": class_}).mean for name in ALL}
+        class_: {
+            name: compute_mean(rows, what, verifier=name, **{"class": class_}).mean for name in ALL
+        }
         for class_ in classes
     }
     best = [min(PLAIN, key=lambda name: means[class_][name]) for class_ in classes]
-    told = ", ".join(f"{name} on {best.count(name)}" for name in dict.fromkeys(best))
+    counts = ", ".join(f"{name} on {best.count(name)}" for name in dict.fromkeys(best))
     exact = sorted(means[class_]["exact"] for class_ in classes)
     span = " to ".join(dict.fromkeys((f"{exact[0]:.2g}", f"{exact[-1]:.2g}")))
     head, tail = ("Fewest checks", span) if what == "checks" else ("Least time", f"{span} ms")
-    return f"{head} in the mean over m, of {len(classes)} classes: {told}; the exact one: {tail}"
+    return f"{head} in the mean over m, of {len(classes)} classes: {counts}; the exact one: {tail}"
 
 
 EXPERIMENT = Experiment(

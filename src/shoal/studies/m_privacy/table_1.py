@@ -30,13 +30,13 @@ from shoal.studies.claims import (
     Number,
     Row,
     Rows,
-    chosen,
-    number,
+    compute_mean,
+    select_rows,
 )
 from shoal.studies.experiment import Experiment, Spec
 from shoal.studies.laboratory import Lab
-from shoal.studies.m_privacy.defaults import inner
-from shoal.studies.pages.charts import grid
+from shoal.studies.m_privacy.defaults import write_rule
+from shoal.studies.pages.grid import draw_grid
 
 FILES = {"T*a": "mprivacy_table1_ta.csv", "T*b": "mprivacy_table1_tb.csv"}
 SCHEMA = shoal.Schema.of(
@@ -48,29 +48,29 @@ SETTINGS: dict[str, Any] = {"tables": tuple(FILES), "k": (3, 2), "l": 2, "m": (0
 
 def measure(lab: Lab) -> list[Row]:
     """Both tables under both rules against nobody, one provider and two."""
-    asked = lab.settings
-    return lab.measured(
-        judged,
+    settings = lab.settings
+    return lab.measure_cells(
+        judge_printed_table,
         [
-            {"table": table, "k": k, "l": asked["l"], "m": m}
-            for table in asked["tables"]
-            for k in asked["k"]
-            for m in asked["m"]
+            {"table": table, "k": k, "l": settings["l"], "m": m}
+            for table in settings["tables"]
+            for k in settings["k"]
+            for m in settings["m"]
         ],
     )
 
 
-def judged(table: str, k: int, l: int, m: int) -> list[Row]:
+def judge_printed_table(table: str, k: int, l: int, m: int) -> list[Row]:
     """Of each class what the strongest coalition leaves; of the table whether it holds."""
-    printed = read(table)
-    whole = shoal.m_privacy(printed, SCHEMA, inner(k, l), m)
-    parts = zip(_classes(printed), whole.each, strict=True)
-    classes = [_class(part, survives, k, l, m) for part, survives in parts]
-    broken = sum(one["broken"] for one in classes)
-    return [{"class": WHOLE, "holds": whole.holds, "classes_broken": broken}, *classes]
+    printed = read_printed_table(table)
+    verified = shoal.m_privacy(printed, SCHEMA, write_rule(k, l), m)
+    parts = zip(_split_classes(printed), verified.each, strict=True)
+    classes = [_judge_class(part, survives, k, l, m) for part, survives in parts]
+    broken = sum(class_row["broken"] for class_row in classes)
+    return [{"class": WHOLE, "holds": verified.holds, "classes_broken": broken}, *classes]
 
 
-def read(table: str) -> pa.Table:
+def read_printed_table(table: str) -> pa.Table:
     """A printed table, every cell as text."""
     names = ("Provider", "Name", "Age", "Zip", "Disease")
     return pyarrow.csv.read_csv(
@@ -79,32 +79,32 @@ def read(table: str) -> pa.Table:
     )
 
 
-def _classes(table: pa.Table) -> list[pa.Table]:
-    """The table's classes, in the order in which it has them."""
+def _split_classes(table: pa.Table) -> list[pa.Table]:
     labels = pc.binary_join_element_wise(table["Age"], table["Zip"], " ")
-    return [table.filter(pc.equal(labels, one)) for one in pc.unique(labels)]
+    return [table.filter(pc.equal(labels, label)) for label in pc.unique(labels)]
 
 
-def _class(part: pa.Table, survives: int, k: int, l: int, m: int) -> Row:
+def _judge_class(part: pa.Table, survives: int, k: int, l: int, m: int) -> Row:
     """One class, which survives coalitions of so many; where that is too few, by itself."""
     present = len(pc.unique(part["Provider"]))
     # Where everybody colludes nobody is left, so that one provider always stands outside.
     most = min(m, present - 1)
-    told: Row = dict.fromkeys(("coalition", "rows_left", "values_left", "people_left"))
+    strongest: Row = dict.fromkeys(("coalition", "rows_left", "values_left", "people_left"))
     if survives < most:
-        told = _broken_by(part, shoal.m_privacy(part, SCHEMA, inner(k, l), most).worst)
+        strongest = _describe_break(
+            part, shoal.m_privacy(part, SCHEMA, write_rule(k, l), most).worst
+        )
     return {
         "class": f"{part['Age'][0]} {part['Zip'][0]}",
         "class_rows": part.num_rows,
         "providers": present,
         "holds": survives >= most,
         "broken": int(survives < most),
-        **told,
+        **strongest,
     }
 
 
-def _broken_by(part: pa.Table, worst: Any) -> Row:
-    """Who breaks a class, and whom they leave."""
+def _describe_break(part: pa.Table, worst: Any) -> Row:
     return {
         "coalition": ", ".join(worst.coalition),
         "rows_left": worst.left,
@@ -118,16 +118,16 @@ def _broken_by(part: pa.Table, worst: Any) -> Row:
 
 def claims(rows: Rows) -> list[Claim]:
     """T*a breaks; T*b does not, but only for the weaker rule."""
-    return [_broken(rows), _exposed(rows), _offered(rows)]
+    return [_broken_claim(rows), _exposed_claim(rows), _offered_claim(rows)]
 
 
-def _sum(numbers: Sequence[Number]) -> str:
-    return " and ".join(f"{one.mean:.0f}" for one in numbers)
+def _list_counts(numbers: Sequence[Number]) -> str:
+    return " and ".join(f"{number.mean:.0f}" for number in numbers)
 
 
-def _failing(rows: Rows, table: str, m: int) -> list[Number]:
+def _count_failing(rows: Rows, table: str, m: int) -> list[Number]:
     return [
-        number(
+        compute_mean(
             rows,
             "classes_broken",
             said=f"classes of {table} that break, k = {k}, m = {m}",
@@ -139,14 +139,17 @@ def _failing(rows: Rows, table: str, m: int) -> list[Number]:
     ]
 
 
-def _broken(rows: Rows) -> Claim:
-    found, alone = _failing(rows, "T*a", 1), _failing(rows, "T*a", 0)
-    right = all(one.mean > 0 for one in found) and all(one.mean == 0 for one in alone)
+def _broken_claim(rows: Rows) -> Claim:
+    against_one, against_none = _count_failing(rows, "T*a", 1), _count_failing(rows, "T*a", 0)
+    right = all(number.mean > 0 for number in against_one) and all(
+        number.mean == 0 for number in against_none
+    )
     why = (
         ""
         if right
         else (
-            f"By its printed cells {_sum(alone)} classes break by themselves, and {_sum(found)} "
+            f"By its printed cells {_list_counts(against_none)} classes break by themselves, and "
+            f"{_list_counts(against_one)} "
             "against one provider (for k = 3 and k = 2)."
         )
     )
@@ -154,24 +157,24 @@ def _broken(rows: Rows) -> Claim:
         "T*a has k = 3 rows and l = 2 illnesses in every class (k = 2 as well), and no longer does "
         "once m = 1 provider leaves its own rows out.",
         "broken by one provider",
-        (*alone, *found),
+        (*against_none, *against_one),
         AGREES if right else DIFFERS,
         why,
     )
 
 
-def _exposed(rows: Rows) -> Claim:
+def _exposed_claim(rows: Rows) -> Claim:
     where: dict[str, Any] = {"table": "T*a", "k": 3, "m": 1, "coalition": "P1"}
     left = [
-        number(rows, column, said=said, **where)
-        for column, said in (
+        compute_mean(rows, column, said=words, **where)
+        for column, words in (
             ("rows_left", "rows that P1 leaves of its class"),
             ("values_left", "illnesses among them"),
         )
     ]
-    named = [row["people_left"] for row in chosen(rows, **where)]
-    right = named == ["Sara"] and all(one.mean == 1 for one in left)
-    why = "" if right else f"The rows that are left are those of: {'; '.join(named)}."
+    people_left = [row["people_left"] for row in select_rows(rows, **where)]
+    right = people_left == ["Sara"] and all(number.mean == 1 for number in left)
+    why = "" if right else f"The rows that are left are those of: {'; '.join(people_left)}."
     return Claim(
         "In T*a the provider P1 is left with 1 row of others in its class, that of Sara, and so "
         "learns her illness.",
@@ -182,16 +185,19 @@ def _exposed(rows: Rows) -> Claim:
     )
 
 
-def _offered(rows: Rows) -> Claim:
-    strict, weak = _failing(rows, "T*b", 1)
+def _offered_claim(rows: Rows) -> Claim:
+    strict, weak = _count_failing(rows, "T*b", 1)
     says = "T*b meets k = 3 and l = 2 against any single provider (m = 1)."
     if strict.mean == 0:
         return Claim(says, "1-private", (strict, weak), AGREES)
     if weak.mean > 0:
         why = f"T*b breaks for k = 2 as well, in {weak.mean:.0f} classes."
         return Claim(says, "1-private", (strict, weak), DIFFERS, why)
-    because = _of_classes(rows, "class_rows", "rows"), _of_classes(rows, "rows_left", "rows left")
-    sizes, left = (", ".join(f"{one.mean:.0f}" for one in found) for found in because)
+    because = (
+        _collect_class_numbers(rows, "class_rows", "rows"),
+        _collect_class_numbers(rows, "rows_left", "rows left"),
+    )
+    sizes, left = (", ".join(f"{number.mean:.0f}" for number in numbers) for numbers in because)
     why = (
         f"For k = 2 it does; for k = 3 it cannot: its classes have {sizes} rows, of which one "
         f"provider leaves {left}."
@@ -199,12 +205,11 @@ def _offered(rows: Rows) -> Claim:
     return Claim(says, "1-private", (strict, weak), CORRECTED, why, (*because[0], *because[1]))
 
 
-def _of_classes(rows: Rows, column: str, words: str) -> tuple[Number, ...]:
-    """Of every class of T*b that one provider breaks for k = 3."""
+def _collect_class_numbers(rows: Rows, column: str, words: str) -> tuple[Number, ...]:
     where: dict[str, Any] = {"table": "T*b", "k": 3, "m": 1}
-    broken = [row["class"] for row in chosen(rows, broken=1, **where)]
+    broken = [row["class"] for row in select_rows(rows, broken=1, **where)]
     return tuple(
-        number(rows, column, said=f"{words}, class {name} of T*b", **where, **{"class": name})
+        compute_mean(rows, column, said=f"{words}, class {name} of T*b", **where, **{"class": name})
         for name in broken
     )
 
@@ -226,11 +231,11 @@ def charts(rows: Rows) -> Mapping[str, Spec]:
     """Every class against one provider, the broken ones set off."""
     shown = [
         {**row, "coalition": row["coalition"] or "nobody"}
-        for row in chosen(rows, m=1)
+        for row in select_rows(rows, m=1)
         if row["class"] != WHOLE
     ]
     return {
-        "one_provider": grid(
+        "one_provider": draw_grid(
             shown,
             columns=COLUMNS,
             marked="broken",
@@ -242,16 +247,16 @@ def charts(rows: Rows) -> Mapping[str, Spec]:
 
 
 def _title(shown: Sequence[Row]) -> str:
-    told = []
+    parts = []
     for table in dict.fromkeys(row["table"] for row in shown):
         held = [
             k
             for k in dict.fromkeys(row["k"] for row in shown)
-            if not any(row["broken"] for row in chosen(shown, table=table, k=k))
+            if not any(row["broken"] for row in select_rows(shown, table=table, k=k))
         ]
         rules = " and ".join(f"k = {k}" for k in held)
-        told.append(f"{table} holds for {rules if held else 'neither rule'}")
-    return f"Against one provider {', '.join(told)}"
+        parts.append(f"{table} holds for {rules if held else 'neither rule'}")
+    return f"Against one provider {', '.join(parts)}"
 
 
 EXPERIMENT = Experiment(

@@ -34,15 +34,16 @@ from shoal.studies.claims import (
     Number,
     Row,
     Rows,
-    chosen,
-    number,
+    compute_mean,
+    select_rows,
 )
 from shoal.studies.experiment import Experiment, Spec
 from shoal.studies.laboratory import Lab
 from shoal.studies.m_privacy import anonymisation, figure_6
-from shoal.studies.m_privacy.classes import drawn
+from shoal.studies.m_privacy.classes import draw_rows_as_class
 from shoal.studies.m_privacy.defaults import ANONYMISATION, OCCUPATIONS, SCORES, VERIFICATION
-from shoal.studies.pages.charts import bars, grid
+from shoal.studies.pages.bars import draw_bars
+from shoal.studies.pages.grid import draw_grid
 from shoal.studies.splits import KINDS
 from shoal.studies.tables import Sample
 
@@ -63,35 +64,38 @@ NEAR = 0.1
 
 def measure(lab: Lab) -> list[Row]:
     """The parameters of both experiments, and the scores of providers."""
-    asked = lab.settings
-    named = [{"data": data} for data in lab.samples]
+    settings = lab.settings
+    tables = [{"data": data} for data in lab.samples]
     classes = [
         {
             "data": data,
             "class_rows": rows,
             "split": kind,
-            "n": asked["n"],
+            "n": settings["n"],
             "alpha": alpha,
             "k": k,
-            "l": asked["l"],
+            "l": settings["l"],
             "seed": seed,
         }
         for data in lab.samples
-        for rows in asked["class_rows"]
-        for kind in asked["splits"]
-        for alpha, k in asked["readings"]
+        for rows in settings["class_rows"]
+        for kind in settings["splits"]
+        for alpha, k in settings["readings"]
         for seed in lab.seeds
     ]
-    return [*lab.measured(parameters, named), *lab.measured(scored, classes)]
+    return [
+        *lab.measure_cells(compare_parameters, tables),
+        *lab.measure_cells(measure_scores, classes),
+    ]
 
 
-def parameters(sample: Sample) -> list[Row]:
+def compare_parameters(sample: Sample) -> list[Row]:
     """What the paper uses, and what the studies of this room do on this table."""
-    six, whole = figure_6.SETTINGS, anonymisation.SETTINGS
-    seen = VERIFICATION["m"] if VERIFICATION["m"] in six["m"] else None
-    said = [
+    six, anonymised = figure_6.SETTINGS, anonymisation.SETTINGS
+    verified_m = VERIFICATION["m"] if VERIFICATION["m"] in six["m"] else None
+    defaults = [
         ("verification", "weight of values in the score", VERIFICATION["alpha"], VERIFYING),
-        ("verification", "providers who work together (m)", VERIFICATION["m"], seen),
+        ("verification", "providers who work together (m)", VERIFICATION["m"], verified_m),
         ("verification", "providers of a class", VERIFICATION["n"], six["n"]),
         *(
             ("verification", f"rows of the {which} class", theirs, ours)
@@ -102,11 +106,11 @@ def parameters(sample: Sample) -> list[Row]:
         ("verification", "k", VERIFICATION["k"], six["k"]),
         ("verification", "l", VERIFICATION["l"], six["l"]),
         ("anonymisation", "weight of values in the score", ANONYMISATION["alpha"], CUTTING),
-        ("anonymisation", "providers who work together (m)", ANONYMISATION["m"], whole["m"]),
-        ("anonymisation", "providers of the table", ANONYMISATION["n"], whole["n"]),
+        ("anonymisation", "providers who work together (m)", ANONYMISATION["m"], anonymised["m"]),
+        ("anonymisation", "providers of the table", ANONYMISATION["n"], anonymised["n"]),
         ("anonymisation", "rows of the table", ANONYMISATION["rows"], sample.rows),
-        ("anonymisation", "k", ANONYMISATION["k"], whole["k"]),
-        ("anonymisation", "l", ANONYMISATION["l"], whole["l"]),
+        ("anonymisation", "k", ANONYMISATION["k"], anonymised["k"]),
+        ("anonymisation", "l", ANONYMISATION["l"], anonymised["l"]),
         (
             "both",
             "values of the sensitive column",
@@ -122,15 +126,15 @@ def parameters(sample: Sample) -> list[Row]:
             "ours": ours,
             "same": float(theirs == ours),
         }
-        for experiment, name, theirs, ours in said
+        for experiment, name, theirs, ours in defaults
     ]
 
 
-def scored(
+def measure_scores(
     sample: Sample, class_rows: int, split: str, n: int, alpha: float, k: int, l: int, seed: int
 ) -> Row:
     """What a provider's own rows score in the mean, plain and as definition 3.1 bounds them."""
-    class_ = drawn(sample, class_rows, n, split, seed)
+    class_ = draw_rows_as_class(sample, class_rows, n, split, seed)
     rule = shoal.KAnonymity(k) & shoal.DistinctDiversity(l)
     present = int(class_.contributed.provider_counts[0])
     others = [[j for j in range(present) if j != i] for i in range(present)]
@@ -151,17 +155,20 @@ def scored(
 
 def claims(rows: Rows) -> list[Claim]:
     """Its data, its printed scores, and its bound on scores."""
-    return [_data(rows), _scores(rows), _bound(rows)]
+    return [_data_claim(rows), _scores_claim(rows), _bound_claim(rows)]
 
 
-def _data(rows: Rows) -> Claim:
-    asked = chosen(rows, experiment="anonymisation", parameter="rows of the table")
-    asked += chosen(rows, experiment="both")
+def _data_claim(rows: Rows) -> Claim:
+    data_rows = select_rows(rows, experiment="anonymisation", parameter="rows of the table")
+    data_rows += select_rows(rows, experiment="both")
     ours = tuple(
-        number(rows, "ours", said=row["parameter"], parameter=row["parameter"]) for row in asked
+        compute_mean(rows, "ours", said=row["parameter"], parameter=row["parameter"])
+        for row in data_rows
     )
-    right = all(row["same"] for row in asked)
-    other = ", ".join(f"{row['parameter']}: {row['ours']:,}" for row in asked if not row["same"])
+    right = all(row["same"] for row in data_rows)
+    other = ", ".join(
+        f"{row['parameter']}: {row['ours']:,}" for row in data_rows if not row["same"]
+    )
     return Claim(
         f"The table is Adult's {ANONYMISATION['rows']:,} complete rows, in which occupation has "
         f"{OCCUPATIONS} values.",
@@ -172,11 +179,11 @@ def _data(rows: Rows) -> Claim:
     )
 
 
-def _reading(rows: Rows, alpha: float, k: int, kind: str, column: str) -> list[Number]:
+def _read_scores(rows: Rows, alpha: float, k: int, kind: str, column: str) -> list[Number]:
     """The mean scores of the two classes, the parameters read so."""
     bound = ", bounded" if column == BOUNDED else ""
     return [
-        number(
+        compute_mean(
             rows,
             column,
             said=f"{size} rows, alpha {alpha}, k = {k}, {kind}{bound}",
@@ -189,30 +196,28 @@ def _reading(rows: Rows, alpha: float, k: int, kind: str, column: str) -> list[N
     ]
 
 
-def _off(pair: Sequence[Number]) -> list[float]:
-    """How far from the paper's, as a share of it."""
-    return [abs(one.mean / SCORES[one.where["class_rows"]] - 1) for one in pair]
+def _relative_errors(pair: Sequence[Number]) -> list[float]:
+    return [abs(number.mean / SCORES[number.where["class_rows"]] - 1) for number in pair]
 
 
-def _near(pairs: Sequence[Sequence[Number]]) -> list[bool]:
-    """Of both numbers of each reading whether it is the paper's."""
-    return [off <= NEAR for pair in pairs for off in _off(pair)]
+def _list_near(pairs: Sequence[Sequence[Number]]) -> list[bool]:
+    return [off <= NEAR for pair in pairs for off in _relative_errors(pair)]
 
 
-def _scores(rows: Rows) -> Claim:
+def _scores_claim(rows: Rows) -> Claim:
     """Judged with the parameters that Table II gives for verification; others are tried after.
 
     The split and whether the bound counts are open: all ways are judged.
     """
     stated, tried = (
         [
-            _reading(rows, alpha, k, kind, column)
+            _read_scores(rows, alpha, k, kind, column)
             for kind in SETTINGS["splits"]
             for column in ("score", BOUNDED)
         ]
         for alpha, k in SETTINGS["readings"]
     )
-    near = _near(stated)
+    near = _list_near(stated)
     small, large = SCORES.items()
     says = (
         f"The mean score of a provider's own rows is {small[1]:g} in the class of {small[0]} rows "
@@ -220,22 +225,24 @@ def _scores(rows: Rows) -> Claim:
         "are bounded)."
     )
     theirs = f"{small[1]:g} and {large[1]:g}"
-    ours = tuple(one for pair in stated for one in pair)
+    ours = tuple(number for pair in stated for number in pair)
     if all(near):
         return Claim(says, theirs, ours, AGREES)
-    nearest = min((*stated, *tried), key=lambda pair: max(_off(pair)))
+    nearest = min((*stated, *tried), key=lambda pair: max(_relative_errors(pair)))
     why = (
         f"With Table II's parameters for verification {sum(near)} of {len(near)} means are within "
         f"{100 * NEAR:.0f} % of the paper's (a tolerance of ours); with those for anonymisation, "
-        f"which are not said to be used here, {sum(_near(tried))} of {len(_near(tried))}. Nearest "
-        f"in both classes is {nearest[0].said.split(', ', 1)[1]}, {100 * max(_off(nearest)):.0f} % "
+        f"which are not said to be used here, {sum(_list_near(tried))} of "
+        f"{len(_list_near(tried))}. Nearest "
+        f"in both classes is {nearest[0].said.split(', ', 1)[1]}, "
+        f"{100 * max(_relative_errors(nearest)):.0f} % "
         "off at most. The reason was not found; the paper's classes are not known."
     )
-    because = tuple(one for pair in tried for one in pair)
+    because = tuple(number for pair in tried for number in pair)
     return Claim(says, theirs, ours, PARTLY if any(near) else DIFFERS, why, because)
 
 
-def _bound(rows: Rows) -> Claim:
+def _bound_claim(rows: Rows) -> Claim:
     """Definition 3.1, with the parameters for verification, where most providers are near 1."""
     where = {
         "alpha": VERIFICATION["alpha"],
@@ -244,7 +251,7 @@ def _bound(rows: Rows) -> Claim:
     }
     printed, meant = (
         [
-            number(
+            compute_mean(
                 rows,
                 column,
                 said=f"failing providers that score 1 or more, {kind}, {bound}",
@@ -263,13 +270,13 @@ def _bound(rows: Rows) -> Claim:
         f"{where['class_rows']} rows)."
     )
     theirs, ours = "the larger of 1 - e and the score", (*printed, *meant)
-    if all(one.most == 0 for one in printed):
+    if all(number.most == 0 for number in printed):
         return Claim(says, theirs, ours, AGREES)
-    if any(one.most > 0 for one in meant):
+    if any(number.most > 0 for number in meant):
         return Claim(
             says, theirs, ours, DIFFERS, "Not even the smaller of the two keeps them below."
         )
-    counts = " and ".join(f"{one.mean:.2g}" for one in printed)
+    counts = " and ".join(f"{number.mean:.2g}" for number in printed)
     why = (
         f"As printed {counts} of {VERIFICATION['n']} providers fail the rule and yet score 1 or "
         f"more ({' and '.join(SETTINGS['splits'])} split); where the smaller is taken none does."
@@ -282,8 +289,8 @@ def _bound(rows: Rows) -> Claim:
 
 def charts(rows: Rows) -> Mapping[str, Spec]:
     """The parameters as a table; the scores beside the paper's."""
-    said = [row for row in rows if "parameter" in row]
-    other = [row["parameter"] for row in said if not row["same"]]
+    parameter_rows = [row for row in rows if "parameter" in row]
+    other = [row["parameter"] for row in parameter_rows if not row["same"]]
     differing = [
         {
             **row,
@@ -291,10 +298,10 @@ def charts(rows: Rows) -> Mapping[str, Spec]:
             "theirs": f"{row['theirs']:,}",
             "ours": "none" if row["ours"] is None else f"{row['ours']:,}",
         }
-        for row in said
+        for row in parameter_rows
     ]
     return {
-        "parameters": grid(
+        "parameters": draw_grid(
             differing,
             marked="differs",
             columns={
@@ -305,14 +312,14 @@ def charts(rows: Rows) -> Mapping[str, Spec]:
             },
             title="Every default is the paper's"
             if not other
-            else f"{len(other)} of {len(said)} defaults are not the paper's",
+            else f"{len(other)} of {len(parameter_rows)} defaults are not the paper's",
             about="A table: the default parameters of both experiments, in the paper and here.",
         ),
-        "scores": _drawn_scores(rows),
+        "scores": _scores_chart(rows),
     }
 
 
-def _drawn_scores(rows: Rows) -> Spec:
+def _scores_chart(rows: Rows) -> Spec:
     shown = [
         {
             **row,
@@ -333,7 +340,7 @@ def _drawn_scores(rows: Rows) -> Spec:
         }
         for size, score in SCORES.items()
     ]
-    return bars(
+    return draw_bars(
         shown,
         x="reading",
         y="score",
@@ -345,7 +352,7 @@ def _drawn_scores(rows: Rows) -> Spec:
             "split": "split",
             "class": "class",
         },
-        title=f"Mean score of a provider, by how Table II is read: {_spans(shown)}",
+        title=f"Mean score of a provider, by how Table II is read: {_describe_spans(shown)}",
         about="Bars: the mean score of a provider's own rows, for each reading of the parameters "
         "and each split; whiskers from the least to the most of the seeds; hollow marks: "
         "what the paper prints.",
@@ -353,18 +360,17 @@ def _drawn_scores(rows: Rows) -> Spec:
     )
 
 
-def _spans(shown: Rows) -> str:
-    """Of each class the least and the largest mean of a bar, beside the paper's."""
-    told = []
+def _describe_spans(shown: Rows) -> str:
+    parts = []
     for size in dict.fromkeys(row["class_rows"] for row in shown):
         bar = dict.fromkeys((row["reading"], row["split"]) for row in shown)
         means = [
-            number(shown, "score", class_rows=size, reading=reading, split=kind).mean
+            compute_mean(shown, "score", class_rows=size, reading=reading, split=kind).mean
             for reading, kind in bar
         ]
         paper = f" (paper: {SCORES[size]:g})" if size in SCORES else ""
-        told.append(f"{size} rows {min(means):.2f} to {max(means):.2f}{paper}")
-    return ", ".join(told)
+        parts.append(f"{size} rows {min(means):.2f} to {max(means):.2f}{paper}")
+    return ", ".join(parts)
 
 
 EXPERIMENT = Experiment(

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 import shoal
 from shoal.studies.claims import Row
-from shoal.studies.entropy import bits
+from shoal.studies.entropy import compute_entropy
 from shoal.studies.tables import Sample
 
 ALL = "all"
@@ -34,7 +34,7 @@ MIDDLE = {
 IMPLICATIONS, NEGATIONS = "implications", "negations"
 
 
-def histograms(
+def make_histograms(
     sample: Sample,
     width: int | str,
     origin: int = 0,
@@ -48,35 +48,37 @@ def histograms(
 
     ``marital``, ``race`` and ``sex`` are levels: 0 as it is, the last not told.
     """
-    keys: dict[str, Any] = {"age": _ages(sample.table["age"], width, origin)}
+    keys: dict[str, Any] = {"age": _age_intervals(sample.table["age"], width, origin)}
     if marital < 2:
-        keys["marital"] = _marital(sample.table["marital_status"], marital, middle)
+        keys["marital"] = _marital_groups(sample.table["marital_status"], marital, middle)
     if not race:
         keys["race"] = sample.table["race"]
     if not sex:
         keys["sex"] = sample.table["sex"]
     table = pa.table({**keys, "value": sample.table[sample.sensitive]})
-    found = table.group_by([*keys, "value"]).aggregate([([], "count_all")]).to_pylist()
+    value_counts = table.group_by([*keys, "value"]).aggregate([([], "count_all")]).to_pylist()
     classes: dict[tuple[Any, ...], list[int]] = {}
-    for row in found:
+    for row in value_counts:
         classes.setdefault(tuple(row[key] for key in keys), []).append(row["count_all"])
     return list(classes.values())
 
 
-def disclosed(classes: list[list[int]], most: int) -> dict[str, list[Fraction]]:
+def compute_disclosures(classes: list[list[int]], most: int) -> dict[str, list[Fraction]]:
     """The largest belief with 0, 1, …, ``most`` pieces of either knowledge, exactly."""
     return {
-        one: [Fraction(p) for p in shoal.max_disclosure(classes, most, knowledge=one, exact=True)]
-        for one in (IMPLICATIONS, NEGATIONS)
+        kind: [Fraction(p) for p in shoal.max_disclosure(classes, most, knowledge=kind, exact=True)]
+        for kind in (IMPLICATIONS, NEGATIONS)
     }
 
 
-def least_entropy(classes: list[list[int]]) -> float:
+def find_least_entropy(classes: list[list[int]]) -> float:
     """The entropy of the values of the least varied class, in bits."""
-    return min(map(bits, classes))
+    return min(map(compute_entropy, classes))
 
 
-def by_knowledge(told: dict[str, list[Fraction]], wanted: list[int], **more: Any) -> list[Row]:
+def list_disclosures(
+    disclosures: dict[str, list[Fraction]], wanted: list[int], **more: Any
+) -> list[Row]:
     """A row for each number of pieces and kind of knowledge.
 
     Implications have with them how many percentage points they are above as many negations. The
@@ -84,30 +86,30 @@ def by_knowledge(told: dict[str, list[Fraction]], wanted: list[int], **more: Any
     """
     rows = []
     for k in wanted:
-        beyond = float(100 * (told[IMPLICATIONS][k] - told[NEGATIONS][k]))
-        for one in (IMPLICATIONS, NEGATIONS):
+        beyond = float(100 * (disclosures[IMPLICATIONS][k] - disclosures[NEGATIONS][k]))
+        for kind in (IMPLICATIONS, NEGATIONS):
             rows.append(
                 {
                     "k": k,
-                    "knowledge": one,
-                    "disclosure": float(told[one][k]),
+                    "knowledge": kind,
+                    "disclosure": float(disclosures[kind][k]),
                     **more,
-                    "certain": told[one][k] == 1,
-                    "can_differ": k > 0 and told[NEGATIONS][k] < 1,
-                    "beyond": beyond if one == IMPLICATIONS else None,
+                    "certain": disclosures[kind][k] == 1,
+                    "can_differ": k > 0 and disclosures[NEGATIONS][k] < 1,
+                    "beyond": beyond if kind == IMPLICATIONS else None,
                 }
             )
     return rows
 
 
-def _ages(ages: Any, width: int | str, origin: int) -> NDArray[np.int64]:
-    found = np.asarray(ages.to_numpy(), dtype=np.int64)
-    return np.zeros_like(found) if width == ALL else (found - origin) // int(width)
+def _age_intervals(ages: Any, width: int | str, origin: int) -> NDArray[np.int64]:
+    years = np.asarray(ages.to_numpy(), dtype=np.int64)
+    return np.zeros_like(years) if width == ALL else (years - origin) // int(width)
 
 
-def _marital(column: Any, level: int, middle: str) -> Any:
+def _marital_groups(column: Any, level: int, middle: str) -> Any:
     if level == 0:
         return column
-    named = MIDDLE[middle]
-    at = pc.index_in(column, pa.array(list(named)))
-    return pc.fill_null(pa.array(list(named.values())).take(at.combine_chunks()), "rest")
+    groups = MIDDLE[middle]
+    at = pc.index_in(column, pa.array(list(groups)))
+    return pc.fill_null(pa.array(list(groups.values())).take(at.combine_chunks()), "rest")

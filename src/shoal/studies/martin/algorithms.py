@@ -4,8 +4,8 @@ Martin, Kifer, Machanavajjhala, Gehrke and Halpern: Worst-case background knowle
 privacy-preserving data publishing, ICDE 2007, algorithms 1 (MINIMIZE1) and 2 (MINIMIZE2) and what
 section 3.3.3 says of their cost. Both are run as printed and with their mistakes mended
 (`minimise`), on all classes of up to ``people`` people and all small tables of up to ``classes``
-classes, and are compared with trying all knowledge in all worlds (`trying`). The cost is how often
-the body of algorithm 2's loop runs, with every result remembered.
+classes, and are compared with trying all knowledge in all worlds (`brute_force`). The cost is how
+often the body of algorithm 2's loop runs, with every result remembered.
 
 Not as in the paper: what is run as printed are the mended algorithms with each known mistake put
 back, and not a copy line by line. The paper's two ways to begin algorithm 2 contradict each other
@@ -29,22 +29,28 @@ from shoal.studies.claims import (
     Number,
     Row,
     Rows,
-    chosen,
-    number,
+    compute_mean,
+    select_rows,
 )
 from shoal.studies.experiment import Experiment, Spec
 from shoal.studies.laboratory import Lab
+from shoal.studies.martin.brute_force import (
+    find_largest_belief,
+    find_least_probability,
+    list_shapes,
+    list_small_tables,
+)
 from shoal.studies.martin.minimise import (
     EXACT,
     FLOATS,
     LOGARITHMS,
-    First,
-    Second,
-    disclosed,
-    second,
+    Minimize1,
+    Minimize2,
+    compute_disclosure,
+    prepare_minimize_2,
 )
-from shoal.studies.martin.trying import largest, least, shapes, tables
-from shoal.studies.pages.charts import grid, lines
+from shoal.studies.pages.grid import draw_grid
+from shoal.studies.pages.lines import draw_lines
 
 PRINTED, GUARDED, MENDED = "as printed", "guarded", "mended"
 FIRST = {PRINTED: (False, False), GUARDED: (True, False), MENDED: (True, True)}
@@ -58,42 +64,46 @@ EXAMPLE = ((1, 1), 3)
 
 
 def _measure(lab: Lab) -> Sequence[Row]:
-    asked = lab.settings
+    settings = lab.settings
     first = [
         {
             "algorithm": 1,
             "how": how,
-            "arithmetic": one,
-            "people": asked["people"],
-            "atoms": asked["atoms"],
+            "arithmetic": arithmetic,
+            "people": settings["people"],
+            "atoms": settings["atoms"],
         }
         for how in FIRST
-        for one in ARITHMETIC
+        for arithmetic in ARITHMETIC
     ]
-    small = {name: asked[name] for name in ("classes", "people_in_each", "worlds", "pieces")}
-    cost = [{"part": "cost", "of": list(asked["of"]), "k": list(asked["k"])}]
+    small = {name: settings[name] for name in ("classes", "people_in_each", "worlds", "pieces")}
+    cost = [{"part": "cost", "of": list(settings["of"]), "k": list(settings["k"])}]
     example = [{"part": "example", "counts": list(EXAMPLE[0]), "atoms": EXAMPLE[1]}]
     return [
-        *lab.measured(in_one_class, first),
-        *lab.measured(stopped, example),
-        *lab.measured(over_classes, [{"algorithm": 2, **small}]),
-        *lab.measured(steps, cost),
+        *lab.measure_cells(compare_algorithm_1, first),
+        *lab.measure_cells(measure_stop, example),
+        *lab.measure_cells(compare_algorithm_2, [{"algorithm": 2, **small}]),
+        *lab.measure_cells(count_steps, cost),
     ]
 
 
-def in_one_class(algorithm: int, how: str, arithmetic: str, people: int, atoms: int) -> Row:
+def compare_algorithm_1(algorithm: int, how: str, arithmetic: str, people: int, atoms: int) -> Row:
     """Algorithm 1 on every small class and number of atoms, against trying all sets of atoms."""
-    found = [
-        _one(counts, k, how, arithmetic) for counts in shapes(people) for k in range(1, atoms + 1)
+    cases = [
+        _compare_case(counts, k, how, arithmetic)
+        for counts in list_shapes(people)
+        for k in range(1, atoms + 1)
     ]
-    return {"cases": len(found), **{what: sum(one[what] for one in found) for what in found[0]}}
+    return {"cases": len(cases), **{what: sum(case[what] for case in cases) for what in cases[0]}}
 
 
-def _one(counts: tuple[int, ...], atoms: int, how: str, arithmetic: str) -> dict[str, bool]:
+def _compare_case(
+    counts: tuple[int, ...], atoms: int, how: str, arithmetic: str
+) -> dict[str, bool]:
     """What happens in one case; where it stops for a division by 0 there is nothing else."""
-    run = First(counts, *FIRST[how], ARITHMETIC[arithmetic])
+    run = Minimize1(counts, *FIRST[how], ARITHMETIC[arithmetic])
     try:
-        found = run.least(atoms)
+        probability = run.least(atoms)
     except ZeroDivisionError:
         return {
             "stopped": True,
@@ -102,76 +112,76 @@ def _one(counts: tuple[int, ...], atoms: int, how: str, arithmetic: str) -> dict
             "minus_zero": False,
             "no_number": False,
         }
-    told = math.exp(found) if arithmetic == "logarithms" else float(found)
+    value = math.exp(probability) if arithmetic == "logarithms" else float(probability)
     same = (
-        found == least(counts, atoms)
+        probability == find_least_probability(counts, atoms)
         if arithmetic == "exact"
-        else (abs(told - least(counts, atoms)) < NEAR)
+        else (abs(value - find_least_probability(counts, atoms)) < NEAR)
     )
     return {
         "stopped": False,
         "negative": run.negative,
         "wrong": not same,
-        "minus_zero": told == 0 and math.copysign(1, told) < 0,
-        "no_number": math.isnan(told),
+        "minus_zero": value == 0 and math.copysign(1, value) < 0,
+        "no_number": math.isnan(value),
     }
 
 
-def stopped(part: str, counts: list[int], atoms: int) -> Row:
+def measure_stop(part: str, counts: list[int], atoms: int) -> Row:
     """Whether algorithm 1 as printed divides by 0 for one class."""
-    found = _one(tuple(counts), atoms, PRINTED, "exact")
-    return {"counts": ", ".join(map(str, counts)), "stopped": int(found["stopped"])}
+    case = _compare_case(tuple(counts), atoms, PRINTED, "exact")
+    return {"counts": ", ".join(map(str, counts)), "stopped": int(case["stopped"])}
 
 
-def over_classes(
+def compare_algorithm_2(
     algorithm: int, classes: int, people_in_each: int, worlds: int, pieces: int
 ) -> list[Row]:
     """Algorithm 2 on every small table and k, against trying all sets of implications."""
     cases = [
-        (table, k, largest(table, k))
-        for table in tables(classes, people_in_each, worlds)
+        (table, k, find_largest_belief(table, k))
+        for table in list_small_tables(classes, people_in_each, worlds)
         for k in range(pieces + 1)
     ]
     return [
-        {"end": end, "begin": begin, **_over(cases, end == MENDED, begin == MENDED)}
+        {"end": end, "begin": begin, **_compare_cases(cases, end == MENDED, begin == MENDED)}
         for end, begin in product((PRINTED, MENDED), repeat=2)
     ]
 
 
-def _over(cases: Sequence[tuple[Any, int, Fraction]], ended: bool, begun: bool) -> Row:
+def _compare_cases(cases: Sequence[tuple[Any, int, Fraction]], ended: bool, begun: bool) -> Row:
     infinite, wrong = 0, 0
     for table, k, tried in cases:
-        ratio = second(table, k, ended=ended, begun=begun).ratio(k)
+        ratio = prepare_minimize_2(table, k, ended=ended, begun=begun).ratio(k)
         infinite += ratio == math.inf
-        wrong += disclosed(ratio) != tried
+        wrong += compute_disclosure(ratio) != tried
     return {"cases": len(cases), "infinite": infinite, "wrong": wrong}
 
 
-def steps(part: str, of: list[int], k: list[int]) -> list[Row]:
+def count_steps(part: str, of: list[int], k: list[int]) -> list[Row]:
     """How often the body of algorithm 2's loop runs, by classes and pieces of knowledge.
 
     It does not depend on what the classes are, so that nothing need be known of them.
     """
-    found = {(n, pieces): _steps(n, pieces) for n, pieces in product(of, k)}
+    steps_by_size = {(n, pieces): _count_loop_steps(n, pieces) for n, pieces in product(of, k)}
     return [
         {
             "of": n,
             "k": pieces,
             "steps": count,
-            "power_of_k": _power(count, found.get((n, pieces // 2))),
-            "power_of_classes": _power(count, found.get((n // 2, pieces))),
+            "power_of_k": _growth_power(count, steps_by_size.get((n, pieces // 2))),
+            "power_of_classes": _growth_power(count, steps_by_size.get((n // 2, pieces))),
         }
-        for (n, pieces), count in found.items()
+        for (n, pieces), count in steps_by_size.items()
     ]
 
 
-def _steps(classes: int, pieces: int) -> int:
-    run = Second([[Fraction(1)] * (pieces + 2)] * classes, [Fraction(1)] * classes)
+def _count_loop_steps(classes: int, pieces: int) -> int:
+    run = Minimize2([[Fraction(1)] * (pieces + 2)] * classes, [Fraction(1)] * classes)
     run.ratio(pieces)
     return run.steps
 
 
-def _power(count: int, half: int | None) -> float | None:
+def _growth_power(count: int, half: int | None) -> float | None:
     """With which power it grows, by what twice as many take; None where half was not measured."""
     return None if half is None else math.log2(count / half)
 
@@ -180,20 +190,26 @@ def _power(count: int, half: int | None) -> float | None:
 
 
 def _claims(rows: Rows) -> Sequence[Claim]:
-    return [_division(rows), _numerator(rows), _end(rows), _begin(rows), _cost(rows)]
+    return [
+        _division_claim(rows),
+        _numerator_claim(rows),
+        _end_claim(rows),
+        _begin_claim(rows),
+        _cost_claim(rows),
+    ]
 
 
-def _first(rows: Rows, of: str, how: str, arithmetic: str, said: str) -> Number:
+def _first_number(rows: Rows, of: str, how: str, arithmetic: str, said: str) -> Number:
     where = {"algorithm": 1, "how": how, "arithmetic": arithmetic}
-    (row,) = chosen(rows, **where)
-    return number(rows, of, said=said, unit=f" of {row['cases']:,}", **where)
+    (row,) = select_rows(rows, **where)
+    return compute_mean(rows, of, said=said, unit=f" of {row['cases']:,}", **where)
 
 
-def _division(rows: Rows) -> Claim:
-    stops = _first(rows, "stopped", PRINTED, "exact", "cases that divide by 0")
-    wrong = _first(rows, "wrong", GUARDED, "exact", "wrong where nobody left gives 0")
-    example = number(rows, "stopped", said="1: the example divides by 0", part="example")
-    verdict = _settled(stops.mean == 0, wrong.mean == 0)
+def _division_claim(rows: Rows) -> Claim:
+    stops = _first_number(rows, "stopped", PRINTED, "exact", "cases that divide by 0")
+    wrong = _first_number(rows, "wrong", GUARDED, "exact", "wrong where nobody left gives 0")
+    example = compute_mean(rows, "stopped", said="1: the example divides by 0", part="example")
+    verdict = _decide_verdict(stops.mean == 0, wrong.mean == 0)
     counts, atoms = EXAMPLE
     shown = f", as does a class with the counts {counts} and {atoms} atoms" if example.mean else ""
     why = {
@@ -212,20 +228,20 @@ def _division(rows: Rows) -> Claim:
     )
 
 
-def _numerator(rows: Rows) -> Claim:
-    below = _first(rows, "negative", GUARDED, "exact", "cases with a numerator below 0")
-    exact = _first(rows, "wrong", GUARDED, "exact", "wrong in exact arithmetic")
-    signs = _first(rows, "minus_zero", GUARDED, "floats", "−0 in floats")
-    lost = _first(rows, "no_number", GUARDED, "logarithms", "not a number in logarithms")
+def _numerator_claim(rows: Rows) -> Claim:
+    below = _first_number(rows, "negative", GUARDED, "exact", "cases with a numerator below 0")
+    exact = _first_number(rows, "wrong", GUARDED, "exact", "wrong in exact arithmetic")
+    signs = _first_number(rows, "minus_zero", GUARDED, "floats", "−0 in floats")
+    lost = _first_number(rows, "no_number", GUARDED, "logarithms", "not a number in logarithms")
     mended = [
-        _first(rows, of, MENDED, one, f"{word}, numerators at least 0")
-        for of, one, word in (
+        _first_number(rows, of, MENDED, arithmetic, f"{word}, numerators at least 0")
+        for of, arithmetic, word in (
             ("wrong", "exact", "wrong"),
             ("minus_zero", "floats", "−0"),
             ("no_number", "logarithms", "not a number"),
         )
     ]
-    verdict = _settled(below.mean == 0, all(one.mean == 0 for one in mended))
+    verdict = _decide_verdict(below.mean == 0, all(number.mean == 0 for number in mended))
     harmless = "no result changes" if exact.mean == 0 else f"{exact} results are wrong"
     why = {
         AGREES: "",
@@ -244,18 +260,18 @@ def _numerator(rows: Rows) -> Claim:
     )
 
 
-def _second(rows: Rows, of: str, end: str, begin: str, said: str) -> Number:
+def _second_number(rows: Rows, of: str, end: str, begin: str, said: str) -> Number:
     where = {"algorithm": 2, "end": end, "begin": begin}
-    (row,) = chosen(rows, **where)
-    return number(rows, of, said=said, unit=f" of {row['cases']:,}", **where)
+    (row,) = select_rows(rows, **where)
+    return compute_mean(rows, of, said=said, unit=f" of {row['cases']:,}", **where)
 
 
-def _end(rows: Rows) -> Claim:
-    printed = _second(rows, "infinite", PRINTED, MENDED, "r is infinite")
-    both = _second(rows, "infinite", PRINTED, PRINTED, "r is infinite, begun as printed too")
-    wrong = _second(rows, "wrong", PRINTED, MENDED, "wrong")
-    mended = _second(rows, "wrong", MENDED, MENDED, "wrong where it returns 1")
-    verdict = _settled(wrong.mean == 0, mended.mean == 0)
+def _end_claim(rows: Rows) -> Claim:
+    printed = _second_number(rows, "infinite", PRINTED, MENDED, "r is infinite")
+    both = _second_number(rows, "infinite", PRINTED, PRINTED, "r is infinite, begun as printed too")
+    wrong = _second_number(rows, "wrong", PRINTED, MENDED, "wrong")
+    mended = _second_number(rows, "wrong", MENDED, MENDED, "wrong where it returns 1")
+    verdict = _decide_verdict(wrong.mean == 0, mended.mean == 0)
     why = {
         AGREES: "",
         CORRECTED: f"Then r is infinite in {printed} small tables and numbers of pieces ({both} "
@@ -273,10 +289,10 @@ def _end(rows: Rows) -> Claim:
     )
 
 
-def _begin(rows: Rows) -> Claim:
-    wrong = _second(rows, "wrong", MENDED, PRINTED, "wrong, begun with the target placed")
-    mended = _second(rows, "wrong", MENDED, MENDED, "wrong, begun without")
-    verdict = _settled(wrong.mean == 0, mended.mean == 0)
+def _begin_claim(rows: Rows) -> Claim:
+    wrong = _second_number(rows, "wrong", MENDED, PRINTED, "wrong, begun with the target placed")
+    mended = _second_number(rows, "wrong", MENDED, MENDED, "wrong, begun without")
+    verdict = _decide_verdict(wrong.mean == 0, mended.mean == 0)
     why = {
         AGREES: "",
         CORRECTED: f"With its end mended, {wrong} are wrong where it begins so, and {mended} where "
@@ -293,22 +309,26 @@ def _begin(rows: Rows) -> Claim:
     )
 
 
-def _settled(as_printed: bool, as_mended: bool) -> str:
+def _decide_verdict(as_printed: bool, as_mended: bool) -> str:
     if as_printed:
         return AGREES
     return CORRECTED if as_mended else DIFFERS
 
 
-def _cost(rows: Rows) -> Claim:
+def _cost_claim(rows: Rows) -> Claim:
     """By the power with which steps grow from half the most pieces or classes to all of them."""
-    last = max(chosen(rows, part="cost"), key=lambda row: (row["of"], row["k"]))
+    last = max(select_rows(rows, part="cost"), key=lambda row: (row["of"], row["k"]))
     at = {"part": "cost", "of": last["of"], "k": last["k"]}
     k, classes = (
-        number(rows, of, said=f"power of {word}, {last['of']} classes and k = {last['k']}", **at)
+        compute_mean(
+            rows, of, said=f"power of {word}, {last['of']} classes and k = {last['k']}", **at
+        )
         for of, word in (("power_of_k", "k"), ("power_of_classes", "the classes"))
     )
     straight = round(classes.mean) == LINEAR
-    verdict = _settled(straight and round(k.mean) == LINEAR, straight and round(k.mean) == SQUARE)
+    verdict = _decide_verdict(
+        straight and round(k.mean) == LINEAR, straight and round(k.mean) == SQUARE
+    )
     why = {
         AGREES: "",
         CORRECTED: f"Counted, its steps grow with k to the power {k} and with the classes to the "
@@ -327,16 +347,16 @@ def _cost(rows: Rows) -> Claim:
 
 
 def _charts(rows: Rows) -> Mapping[str, Spec]:
-    first, then = chosen(rows, algorithm=1), chosen(rows, algorithm=2)
-    stops = _first(rows, "stopped", PRINTED, "exact", "")
-    infinite = _second(rows, "infinite", PRINTED, PRINTED, "")
+    first, then = select_rows(rows, algorithm=1), select_rows(rows, algorithm=2)
+    stops = _first_number(rows, "stopped", PRINTED, "exact", "")
+    infinite = _second_number(rows, "infinite", PRINTED, PRINTED, "")
     cost: list[dict[str, Any]] = [
-        {**row, "number": f"{row['of']} classes"} for row in chosen(rows, part="cost")
+        {**row, "number": f"{row['of']} classes"} for row in select_rows(rows, part="cost")
     ]
     power = max(cost, key=lambda row: (row["of"], row["k"]))["power_of_k"]
     return {
-        "algorithm-1": grid(
-            _marked(first),
+        "algorithm-1": draw_grid(
+            _mark_mistakes(first),
             marked="bad",
             columns={
                 "how": "Algorithm 1",
@@ -351,8 +371,8 @@ def _charts(rows: Rows) -> Mapping[str, Spec]:
             about="All small classes and numbers of atoms, against trying every set of atoms. "
             "Guarded: 0 where nobody is left; mended: numerators of at least 0 too.",
         ),
-        "algorithm-2": grid(
-            _marked(then),
+        "algorithm-2": draw_grid(
+            _mark_mistakes(then),
             marked="bad",
             columns={
                 "end": "Its end",
@@ -365,7 +385,7 @@ def _charts(rows: Rows) -> Mapping[str, Spec]:
             about="All small tables and numbers of pieces, against trying every set of "
             "implications in every world.",
         ),
-        "steps": lines(
+        "steps": draw_lines(
             cost,
             x="k",
             y="steps",
@@ -379,9 +399,9 @@ def _charts(rows: Rows) -> Mapping[str, Spec]:
     }
 
 
-def _marked(rows: Rows) -> list[Row]:
+def _mark_mistakes(rows: Rows) -> list[Row]:
     bad = ("stopped", "minus_zero", "no_number", "infinite", "wrong")
-    return [{**row, "bad": any(row.get(one) for one in bad)} for row in rows]
+    return [{**row, "bad": any(row.get(mistake) for mistake in bad)} for row in rows]
 
 
 EXPERIMENT = Experiment(

@@ -10,7 +10,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from shoal.studies.claims import AGREES, DIFFERS, PARTLY, Claim, Number, Rows, chosen, number
+from shoal.studies.claims import (
+    AGREES,
+    DIFFERS,
+    PARTLY,
+    Claim,
+    Number,
+    Rows,
+    compute_mean,
+    select_rows,
+)
 from shoal.studies.martin.ages import IMPLICATIONS
 
 CLOSE, CLOSE_MEAN = 10, 2
@@ -34,7 +43,7 @@ class Distance:
     most: Number
     mean: Number
     """Over what can differ."""
-    beside: tuple[Number, ...]
+    further_means: tuple[Number, ...]
     """Means over more, which are smaller: there the two are equal whatever they are."""
 
     @property
@@ -43,55 +52,65 @@ class Distance:
         return self.most.mean <= CLOSE and self.mean.mean <= CLOSE_MEAN
 
 
-def distance(
-    rows: Rows, reading: str, where: Mapping[str, Any], beside: Mapping[str, Mapping[str, Any]]
+def measure_distance(
+    rows: Rows,
+    reading: str,
+    where: Mapping[str, Any],
+    further_means: Mapping[str, Mapping[str, Any]],
 ) -> Distance:
-    """Of the rows of one reading; ``beside`` names further means, and which rows they are over."""
+    """Of the rows of one reading; ``further_means`` names means over other rows, and which rows."""
     here = {**where, "knowledge": IMPLICATIONS}
-    last = max(chosen(rows, **here), key=lambda row: float(row["beyond"]))
+    last = max(select_rows(rows, **here), key=lambda row: float(row["beyond"]))
     at = {name: last[name] for name in ("table", "k") if name in last}
 
     def points(said: str, **more: Any) -> Number:
-        return number(rows, "beyond", said=f"{said}; {reading}", unit=" points", **here, **more)
+        return compute_mean(
+            rows, "beyond", said=f"{said}; {reading}", unit=" points", **here, **more
+        )
 
     return Distance(
         reading,
         points(f"most, at k = {last['k']}", **at),
         points("mean over what can differ", can_differ=True),
-        tuple(points(said, **more) for said, more in beside.items()),
+        tuple(points(words, **more) for words, more in further_means.items()),
     )
 
 
-def closeness(says: str, found: Sequence[Distance]) -> Claim:
+def judge_closeness(says: str, distances: Sequence[Distance]) -> Claim:
     """The claim over all readings: ours are the reading's that is furthest apart in each."""
-    far = [one for one in found if not one.close]
-    verdict = AGREES if not far else PARTLY if len(far) < len(found) else DIFFERS
-    worst = max(found, key=lambda one: one.mean.mean)
-    ours = (max((one.most for one in found), key=lambda one: one.mean), worst.mean, *worst.beside)
+    far = [distance for distance in distances if not distance.close]
+    verdict = AGREES if not far else PARTLY if len(far) < len(distances) else DIFFERS
+    worst = max(distances, key=lambda distance: distance.mean.mean)
+    ours = (
+        max((number.most for number in distances), key=lambda number: number.mean),
+        worst.mean,
+        *worst.further_means,
+    )
     others = (
         number
-        for one in found
-        for number in (one.most, one.mean, *one.beside)
+        for distance in distances
+        for number in (distance.most, distance.mean, *distance.further_means)
         if number not in ours
     )
-    why = f"{OURS} {len(found) - len(far)} of {len(found)} readings keep both; {_passed(far)}."
+    within = f"{len(distances) - len(far)} of {len(distances)} readings keep both"
+    why = f"{OURS} {within}; {_describe_passed_bounds(far)}."
     return Claim(says, "close", ours, verdict, why if far else "", tuple(others))
 
 
-def _passed(far: Sequence[Distance]) -> str:
-    """Which bound each of these readings passes, and by what."""
+def _describe_passed_bounds(far: Sequence[Distance]) -> str:
     return "; ".join(
-        f"{one.reading}: "
+        f"{distance.reading}: "
         + " and ".join(
             part
             for part, passed in (
-                (f"up to {one.most.mean:.1f} points", one.most.mean > CLOSE),
+                (f"up to {distance.most.mean:.1f} points", distance.most.mean > CLOSE),
                 (
-                    f"{one.mean.mean:.2f} on average ({one.beside[-1].mean:.2f} over all)",
-                    one.mean.mean > CLOSE_MEAN,
+                    f"{distance.mean.mean:.2f} on average ({distance.further_means[-1].mean:.2f} "
+                    "over all)",
+                    distance.mean.mean > CLOSE_MEAN,
                 ),
             )
             if passed
         )
-        for one in far
+        for distance in far
     )

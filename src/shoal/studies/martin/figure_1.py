@@ -15,40 +15,43 @@ import pyarrow as pa
 
 import shoal
 from shoal import Schema
-from shoal.studies.claims import FOUND, Claim, Row, Rows, chosen, number
+from shoal.studies.claims import FOUND, Claim, Row, Rows, compute_mean, select_rows
 from shoal.studies.experiment import Experiment, Spec
 from shoal.studies.laboratory import Lab
-from shoal.studies.martin.ten_people import people
-from shoal.studies.pages.charts import grid
+from shoal.studies.martin.ten_people import read_patients
+from shoal.studies.pages.grid import draw_grid
 
 KNOWN = ("Zip", "Age", "Sex")
 
 
 def _measure(lab: Lab) -> Sequence[Row]:
-    rows = people("fig1")
+    rows = read_patients("fig1")
     sizes = Counter(tuple(row[name] for name in KNOWN) for row in rows)
-    alike = [sizes[tuple(row[name] for name in KNOWN)] for row in rows]
+    class_sizes = [sizes[tuple(row[name] for name in KNOWN)] for row in rows]
     return [
-        *lab.measured(alone, [{}]),
-        *({"part": "row", **row, "alone": n == 1} for row, n in zip(rows, alike, strict=True)),
+        *lab.measure_cells(measure_uniques, [{}]),
+        *(
+            {"part": "row", **row, "alone": n == 1}
+            for row, n in zip(rows, class_sizes, strict=True)
+        ),
     ]
 
 
-def alone() -> Row:
+def measure_uniques() -> Row:
     """How many of the ten are alone in what others may know of them."""
     schema = Schema.of(quasi=KNOWN, sensitive="Disease", identifier="Name")
-    found = shoal.audit(pa.Table.from_pylist(people("fig1")), schema)
+    report = shoal.audit(pa.Table.from_pylist(read_patients("fig1")), schema)
     return {
         "part": "table",
-        "rows": found.rows,
-        "unique": found.risk.uniques,
-        "k": int(found.reached("k-anonymity")),
+        "rows": report.rows,
+        "unique": report.risk.uniques,
+        "k": int(report.reached("k-anonymity")),
     }
 
 
 def _claims(rows: Rows) -> Sequence[Claim]:
-    people = len(chosen(rows, part="row"))
-    unique = number(
+    people = len(select_rows(rows, part="row"))
+    unique = compute_mean(
         rows, "unique", said="alone in ZIP code, age and sex", unit=f" of {people}", part="table"
     )
     return [
@@ -63,10 +66,10 @@ def _claims(rows: Rows) -> Sequence[Claim]:
 
 
 def _charts(rows: Rows) -> Mapping[str, Spec]:
-    lines = chosen(rows, part="row")
+    lines = select_rows(rows, part="row")
     count = sum(row["alone"] for row in lines)
     return {
-        "table": grid(
+        "table": draw_grid(
             lines,
             columns=("Name", *KNOWN, "Disease"),
             marked="alone",

@@ -16,11 +16,12 @@ import pyarrow as pa
 
 import shoal
 from shoal import Schema
-from shoal.studies.claims import AGREES, DIFFERS, FOUND, Claim, Row, Rows, chosen, number
+from shoal.studies.claims import AGREES, DIFFERS, FOUND, Claim, Row, Rows, compute_mean, select_rows
 from shoal.studies.experiment import Experiment, Spec
 from shoal.studies.laboratory import Lab
-from shoal.studies.martin.ten_people import classes, people
-from shoal.studies.pages.charts import bars, grid
+from shoal.studies.martin.ten_people import read_classes, read_patients
+from shoal.studies.pages.bars import draw_bars
+from shoal.studies.pages.grid import draw_grid
 
 ED, CHARLIE = "Ed.Disease=Lung Cancer", "Charlie.Disease=Flu"
 HANNAH = "Hannah.Disease=Flu -> Charlie.Disease=Flu"
@@ -37,32 +38,34 @@ FORMULAS = (
 
 def _measure(lab: Lab) -> Sequence[Row]:
     cells = [{"about": about, "knowing": known} for about, known, *_ in FORMULAS]
-    found = lab.measured(believed, cells)
-    told = [
-        {**row, "said": said, "printed": printed}
-        for row, (_, _, said, printed) in zip(found, FORMULAS, strict=True)
+    beliefs = lab.measure_cells(measure_belief, cells)
+    belief_rows = [
+        {**row, "said": words, "printed": printed}
+        for row, (_, _, words, printed) in zip(beliefs, FORMULAS, strict=True)
     ]
-    return [*lab.measured(published, [{}]), *told, *_lines()]
+    return [*lab.measure_cells(measure_published_k, [{}]), *belief_rows, *_published_rows()]
 
 
-def believed(about: str, knowing: str) -> Row:
+def measure_belief(about: str, knowing: str) -> Row:
     """How sure somebody is, exactly."""
-    found, where = classes()
-    exact = shoal.belief(found, where, knowing or (), about).exact
+    counts, where = read_classes()
+    exact = shoal.belief(counts, where, knowing or (), about).exact
     if exact is None:
         raise shoal.ShoalError("A table of ten people was not counted exactly.")
     return {"part": "belief", "belief": float(exact), "exact": str(exact)}
 
 
-def published() -> Row:
+def measure_published_k() -> Row:
     """The k of the published table: ZIP code and age lose their last digit."""
     schema = Schema.of(quasi=("Zip", "Age", "Sex"), sensitive="Disease")
-    kept = [{name: row[name] for name in ("Zip", "Age", "Sex", "Disease")} for row in _lines()]
-    found = shoal.audit(pa.Table.from_pylist(kept), schema)
-    return {"part": "table", "classes": found.classes, "k": int(found.reached("k-anonymity"))}
+    columns = [
+        {name: row[name] for name in ("Zip", "Age", "Sex", "Disease")} for row in _published_rows()
+    ]
+    report = shoal.audit(pa.Table.from_pylist(columns), schema)
+    return {"part": "table", "classes": report.classes, "k": int(report.reached("k-anonymity"))}
 
 
-def _lines() -> list[Row]:
+def _published_rows() -> list[Row]:
     return [
         {
             "part": "row",
@@ -72,19 +75,19 @@ def _lines() -> list[Row]:
             "Disease": row["Disease"],
             "first": row["Sex"] == "M",
         }
-        for row in people("fig3")
+        for row in read_patients("fig3")
     ]
 
 
 def _claims(rows: Rows) -> Sequence[Claim]:
-    k = number(rows, "k", said="k", part="table")
+    k = compute_mean(rows, "k", said="k", part="table")
     published = Claim(f"The table of figure 2 is {k}-anonymous.", "", (k,), FOUND)
-    return [*(_likely(rows, row) for row in chosen(rows, part="belief")), published]
+    return [*(_belief_claim(rows, row) for row in select_rows(rows, part="belief")), published]
 
 
-def _likely(rows: Rows, row: Mapping[str, Any]) -> Claim:
+def _belief_claim(rows: Rows, row: Mapping[str, Any]) -> Claim:
     """How likely somebody's disease is; found beside the paper where it prints nothing."""
-    ours = number(
+    ours = compute_mean(
         rows,
         "belief",
         said=f"exactly {row['exact']}",
@@ -94,8 +97,8 @@ def _likely(rows: Rows, row: Mapping[str, Any]) -> Claim:
     )
     likely = row["printed"] or row["exact"]
     name, disease = WORDS[row["about"]]
-    who = "he" if name in row["said"] else name
-    says = f"Knowing {row['said']}, {who} {disease} with probability {likely}."
+    subject = "he" if name in row["said"] else name
+    says = f"Knowing {row['said']}, {subject} {disease} with probability {likely}."
     if row["printed"] is None:
         return Claim(says, "", (ours,), FOUND)
     same = Fraction(row["exact"]) == Fraction(row["printed"])
@@ -109,25 +112,25 @@ def _likely(rows: Rows, row: Mapping[str, Any]) -> Claim:
 
 
 def _charts(rows: Rows) -> Mapping[str, Spec]:
-    told = chosen(rows, part="belief")
+    beliefs = select_rows(rows, part="belief")
     bar = [
         {
             "said": f"{' '.join(WORDS[row['about']])}; known: {row['said']}",
             "belief": 100 * row["belief"],
         }
-        for row in told
+        for row in beliefs
     ]
     most = max(row["belief"] for row in bar)
-    k = number(rows, "k", part="table").mean
+    k = compute_mean(rows, "k", part="table").mean
     return {
-        "table": grid(
-            chosen(rows, part="row"),
+        "table": draw_grid(
+            select_rows(rows, part="row"),
             columns=("Zip", "Age", "Sex", "Disease"),
             marked="first",
             title=f"Two classes of {k:.0f} people",
             about="The published table, its rows in the order of figure 3; one class is set off.",
         ),
-        "beliefs": bars(
+        "beliefs": draw_bars(
             bar,
             x="said",
             y="belief",

@@ -17,67 +17,80 @@ from fractions import Fraction
 from typing import Any
 
 import shoal
-from shoal.studies.claims import AGREES, CORRECTED, DIFFERS, Claim, Row, Rows, chosen, number
+from shoal.studies.claims import (
+    AGREES,
+    CORRECTED,
+    DIFFERS,
+    Claim,
+    Row,
+    Rows,
+    compute_mean,
+    select_rows,
+)
 from shoal.studies.experiment import Experiment, Spec
 from shoal.studies.laboratory import Lab
-from shoal.studies.martin.figure_2 import CHARLIE, HANNAH, believed
-from shoal.studies.martin.ten_people import OTHER, classes, every_implication
-from shoal.studies.pages.charts import bars, lines
+from shoal.studies.martin.figure_2 import CHARLIE, HANNAH, measure_belief
+from shoal.studies.martin.ten_people import OTHER, read_classes, try_implications
+from shoal.studies.pages.bars import draw_bars
+from shoal.studies.pages.lines import draw_lines
 
 KNOWLEDGE = ("implications", "negations")
 PRINTED = Fraction(10, 19)
 
 
 def _measure(lab: Lab) -> Sequence[Row]:
-    cells = [{"knowledge": one, "most": lab.settings["most"]} for one in KNOWLEDGE]
+    cells = [{"knowledge": kind, "most": lab.settings["most"]} for kind in KNOWLEDGE]
     worked = [{"about": CHARLIE, "knowing": HANNAH}]
     return [
-        *lab.measured(largest, cells),
-        *lab.measured(enumerated, [{}]),
-        *lab.measured(believed, worked),
+        *lab.measure_cells(measure_largest_disclosure, cells),
+        *lab.measure_cells(list_strongest_implications, [{}]),
+        *lab.measure_cells(measure_belief, worked),
     ]
 
 
-def largest(knowledge: str, most: int) -> list[Row]:
+def measure_largest_disclosure(knowledge: str, most: int) -> list[Row]:
     """The largest disclosure with 0, 1, … pieces of knowledge."""
-    found = [list(one.values()) for one in classes()[0]]
-    told = shoal.max_disclosure(found, most, knowledge=knowledge, exact=True)
+    counts = [list(class_counts.values()) for class_counts in read_classes()[0]]
+    disclosures = shoal.max_disclosure(counts, most, knowledge=knowledge, exact=True)
     return [
-        {"part": "largest", "k": k, "disclosure": float(one), "exact": str(one)}
-        for k, one in enumerate(told)
+        {"part": "largest", "k": k, "disclosure": float(disclosure), "exact": str(disclosure)}
+        for k, disclosure in enumerate(disclosures)
     ]
 
 
-def enumerated() -> list[Row]:
+def list_strongest_implications() -> list[Row]:
     """The simple implications that disclose most, by whom they are about."""
-    return [{"part": "every implication", **row} for row in every_implication()]
+    return [{"part": "every implication", **row} for row in try_implications()]
 
 
 def _claims(rows: Rows) -> Sequence[Claim]:
     where: dict[str, Any] = {"part": "largest", "knowledge": "implications", "k": 1}
-    (one,) = chosen(rows, **where)
-    tried = chosen(rows, part="every implication")
+    (first_row,) = select_rows(rows, **where)
+    tried = select_rows(rows, part="every implication")
     most = max(tried, key=lambda row: float(row["disclosure"]))
-    found, by_trying = Fraction(one["exact"]), Fraction(most["exact"])
-    ours = number(rows, "disclosure", said=f"exactly {one['exact']}", **where)
+    ours_exactly, by_trying = Fraction(first_row["exact"]), Fraction(most["exact"])
+    ours = compute_mean(rows, "disclosure", said=f"exactly {first_row['exact']}", **where)
     because = [
-        number(
+        compute_mean(
             rows,
             "disclosure",
-            said=f"{about} ({_exact(tried, about)})",
+            said=f"{about} ({_find_exact(tried, about)})",
             part="every implication",
             about=about,
         )
         for about in dict.fromkeys((most["about"], OTHER))
     ]
-    (worked,) = chosen(rows, part="belief")
+    (worked,) = select_rows(rows, part="belief")
     because.append(
-        number(rows, "belief", said=f"Hannah and Charlie ({worked['exact']})", part="belief")
+        compute_mean(rows, "belief", said=f"Hannah and Charlie ({worked['exact']})", part="belief")
     )
-    if found == PRINTED:
+    if ours_exactly == PRINTED:
         verdict, why = AGREES, ""
-    elif found == by_trying:
-        verdict, why = CORRECTED, f"{_tried(most)} {_worked(Fraction(worked['exact']))}"
+    elif ours_exactly == by_trying:
+        verdict, why = (
+            CORRECTED,
+            f"{_describe_tried(most)} {_describe_worked_example(Fraction(worked['exact']))}",
+        )
     else:
         verdict, why = DIFFERS, f"Trying every implication gives {most['exact']}."
     return [
@@ -93,7 +106,7 @@ def _claims(rows: Rows) -> Sequence[Claim]:
     ]
 
 
-def _tried(most: Mapping[str, Any]) -> str:
+def _describe_tried(most: Mapping[str, Any]) -> str:
     return (
         f"Of all {most['tried']:,} pairs of atoms ({most['different']:,} different implications), "
         f"tried in all {most['worlds']:,} worlds, the one that tells most gives {most['exact']} "
@@ -101,20 +114,23 @@ def _tried(most: Mapping[str, Any]) -> str:
     )
 
 
-def _worked(exact: Fraction) -> str:
-    """What the paper's own implication gives, beside what it prints."""
+def _describe_worked_example(exact: Fraction) -> str:
     is_it = f"{PRINTED} is what" if exact == PRINTED else f"{exact}, and not {PRINTED}, is what"
     return f"{is_it} the implication about Hannah and Charlie gives."
 
 
-def _exact(rows: Rows, about: str) -> str:
-    return str(chosen(rows, about=about)[0]["exact"])
+def _find_exact(rows: Rows, about: str) -> str:
+    return str(select_rows(rows, about=about)[0]["exact"])
 
 
 def _charts(rows: Rows) -> Mapping[str, Spec]:
-    curve, tried = chosen(rows, part="largest"), chosen(rows, part="every implication")
-    sure = min((row["k"] for row in curve if row["disclosure"] == 1), default=None)
-    told = "never gives certainty" if sure is None else f"gives certainty with {sure} pieces"
+    curve, tried = select_rows(rows, part="largest"), select_rows(rows, part="every implication")
+    pieces_for_certainty = min((row["k"] for row in curve if row["disclosure"] == 1), default=None)
+    outcome = (
+        "never gives certainty"
+        if pieces_for_certainty is None
+        else f"gives certainty with {pieces_for_certainty} pieces"
+    )
     theirs = [
         {
             "k": 1,
@@ -124,16 +140,16 @@ def _charts(rows: Rows) -> Mapping[str, Spec]:
         }
     ]
     most = max(tried, key=lambda row: float(row["disclosure"]))
-    both = [[row["exact"] for row in chosen(curve, knowledge=one)] for one in KNOWLEDGE]
+    both = [[row["exact"] for row in select_rows(curve, knowledge=kind)] for kind in KNOWLEDGE]
     same = " Both kinds of knowledge give the same here." if both[0] == both[1] else ""
     return {
-        "largest": lines(
+        "largest": draw_lines(
             curve,
             x="k",
             y="disclosure",
             by="knowledge",
             theirs=theirs,
-            title=f"Knowledge {told}",
+            title=f"Knowledge {outcome}",
             about="The largest belief in anybody's disease, by pieces of knowledge." + same,
             labels={
                 "k": "Pieces of knowledge",
@@ -141,7 +157,7 @@ def _charts(rows: Rows) -> Mapping[str, Spec]:
                 "knowledge": "Knowledge of",
             },
         ),
-        "implications": bars(
+        "implications": draw_bars(
             tried,
             x="about",
             y="disclosure",

@@ -12,12 +12,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from shoal.studies.claims import FOUND, Claim, Number, Row, Rows, chosen, number
+from shoal.studies.claims import FOUND, Claim, Number, Row, Rows, compute_mean, select_rows
 from shoal.studies.experiment import Experiment, Spec
 from shoal.studies.laboratory import Lab
-from shoal.studies.martin.ages import IMPLICATIONS, by_knowledge, disclosed, histograms
-from shoal.studies.martin.closeness import BOUNDS, NOTE, closeness, distance
-from shoal.studies.pages.charts import lines
+from shoal.studies.martin.ages import (
+    IMPLICATIONS,
+    compute_disclosures,
+    list_disclosures,
+    make_histograms,
+)
+from shoal.studies.martin.closeness import BOUNDS, NOTE, judge_closeness, measure_distance
+from shoal.studies.pages.lines import draw_lines
 from shoal.studies.tables import Sample
 
 DRAWN = 0
@@ -25,38 +30,41 @@ DRAWN = 0
 
 
 def _measure(lab: Lab) -> Sequence[Row]:
-    asked = lab.settings
+    settings = lab.settings
     cells = [
-        {"data": name, "width": asked["width"], "origin": origin, "most": asked["most"]}
+        {"data": name, "width": settings["width"], "origin": origin, "most": settings["most"]}
         for name in lab.samples
-        for origin in asked["origins"]
+        for origin in settings["origins"]
     ]
-    return lab.measured(curves, cells)
+    return lab.measure_cells(measure_curves, cells)
 
 
-def curves(sample: Sample, width: int, origin: int, most: int) -> list[Row]:
+def measure_curves(sample: Sample, width: int, origin: int, most: int) -> list[Row]:
     """Both curves for intervals that begin at an origin."""
-    classes = histograms(sample, width, origin)
-    told = disclosed(classes, most)
-    return by_knowledge(told, list(range(most + 1)), classes=len(classes))
+    classes = make_histograms(sample, width, origin)
+    disclosures = compute_disclosures(classes, most)
+    return list_disclosures(disclosures, list(range(most + 1)), classes=len(classes))
 
 
-def _origins(rows: Rows) -> list[int]:
+def _list_origins(rows: Rows) -> list[int]:
     return list(dict.fromkeys(row["origin"] for row in rows))
 
 
 def _claims(rows: Rows) -> Sequence[Claim]:
     width = rows[0]["width"]
-    found = [
-        distance(rows, f"origin {one}", {"origin": one}, {"mean over all k": {}})
-        for one in _origins(rows)
+    distances = [
+        measure_distance(rows, f"origin {origin}", {"origin": origin}, {"mean over all k": {}})
+        for origin in _list_origins(rows)
     ]
-    least = min((_apart(rows, one, least=True) for one in _origins(rows)), key=lambda one: one.mean)
+    least = min(
+        (_extreme_distance(rows, number, least=True) for number in _list_origins(rows)),
+        key=lambda number: number.mean,
+    )
     return [
-        closeness(
+        judge_closeness(
             f"What k implications tell about Adult in intervals of {width} years {BOUNDS} what k "
             "negations tell.",
-            found,
+            distances,
         ),
         Claim(
             f"Over all origins and k, implications are {least} or more above as many negations; "
@@ -68,12 +76,12 @@ def _claims(rows: Rows) -> Sequence[Claim]:
     ]
 
 
-def _apart(rows: Rows, origin: int, *, least: bool = False) -> Number:
+def _extreme_distance(rows: Rows, origin: int, *, least: bool = False) -> Number:
     """Where the two curves are the most, or the least, apart."""
-    found = chosen(rows, origin=origin, knowledge=IMPLICATIONS)
-    ordered = sorted(found, key=lambda row: float(row["beyond"]))
+    implied = select_rows(rows, origin=origin, knowledge=IMPLICATIONS)
+    ordered = sorted(implied, key=lambda row: float(row["beyond"]))
     k = ordered[0 if least else -1]["k"]
-    return number(
+    return compute_mean(
         rows,
         "beyond",
         said=f"origin {origin}, k = {k}",
@@ -85,9 +93,12 @@ def _apart(rows: Rows, origin: int, *, least: bool = False) -> Number:
 
 
 def _charts(rows: Rows) -> Mapping[str, Spec]:
-    origins = _origins(rows)
+    origins = _list_origins(rows)
     shown = DRAWN if DRAWN in origins else origins[0]
-    apart, wide = _apart(rows, shown), max(_apart(rows, one).mean for one in origins)
+    widest, wide = (
+        _extreme_distance(rows, shown),
+        max(_extreme_distance(rows, origin).mean for origin in origins),
+    )
     every = [{**row, "begin": f"origin {row['origin']}"} for row in rows]
     names = {
         "k": "Pieces of knowledge",
@@ -95,20 +106,20 @@ def _charts(rows: Rows) -> Mapping[str, Spec]:
         "knowledge": "Knowledge of",
         "begin": "Intervals begin at",
     }
-    implied = chosen(every, knowledge=IMPLICATIONS)
+    implied = select_rows(every, knowledge=IMPLICATIONS)
     first = [row["disclosure"] for row in implied if row["k"] == 0]
     return {
-        "disclosure": lines(
-            chosen(rows, origin=shown),
+        "disclosure": draw_lines(
+            select_rows(rows, origin=shown),
             x="k",
             y="disclosure",
             by="knowledge",
-            title=f"Intervals from {shown}: implications tell at most {apart.mean:.1f} points "
+            title=f"Intervals from {shown}: implications tell at most {widest.mean:.1f} points "
             "more than negations",
             about=f"Age in intervals that begin at {shown}; nothing else is told.",
             labels=names,
         ),
-        "origins": lines(
+        "origins": draw_lines(
             implied,
             x="k",
             y="disclosure",

@@ -20,52 +20,52 @@ from itertools import combinations, product
 from statistics import fmean
 from typing import Any
 
-from shoal.studies.claims import FOUND, Claim, Number, Row, Rows, chosen, number
+from shoal.studies.claims import FOUND, Claim, Number, Row, Rows, compute_mean, select_rows
 from shoal.studies.experiment import Experiment, Spec
 from shoal.studies.laboratory import Lab
 from shoal.studies.martin.ages import (
     ALL,
     IMPLICATIONS,
     NEGATIONS,
-    by_knowledge,
-    disclosed,
-    histograms,
-    least_entropy,
+    compute_disclosures,
+    find_least_entropy,
+    list_disclosures,
+    make_histograms,
 )
-from shoal.studies.martin.closeness import BOUNDS, NOTE, closeness, distance
-from shoal.studies.pages.charts import dots
+from shoal.studies.martin.closeness import BOUNDS, NOTE, judge_closeness, measure_distance
+from shoal.studies.pages.dots import draw_dots
 from shoal.studies.tables import Sample
 
 
 def _measure(lab: Lab) -> Sequence[Row]:
-    asked = lab.settings
-    readings = [(asked["origin"], asked["middle"]), *map(tuple, asked["others"])]
+    settings = lab.settings
+    readings = [(settings["origin"], settings["middle"]), *map(tuple, settings["others"])]
     cells = [
         {
             "data": name,
             "width": width,
             "origin": origin,
             "middle": middle,
-            "pieces": list(asked["pieces"]),
+            "pieces": list(settings["pieces"]),
         }
         for name in lab.samples
         for origin, middle in readings
-        for width in asked["widths"]
+        for width in settings["widths"]
     ]
-    tables = lab.measured(lattice, cells)
-    return [*tables, *_together(tables)]
+    tables = lab.measure_cells(measure_lattice, cells)
+    return [*tables, *_combine_tables(tables)]
 
 
-def lattice(
+def measure_lattice(
     sample: Sample, width: int | str, origin: int, middle: str, pieces: list[int]
 ) -> list[Row]:
     """The twelve tables that tell age in intervals of one width."""
     rows = []
     for marital, race, sex in product(range(3), range(2), range(2)):
-        classes = histograms(
+        classes = make_histograms(
             sample, width, origin, marital=marital, race=race, sex=sex, middle=middle
         )
-        told = disclosed(classes, max(pieces))
+        disclosures = compute_disclosures(classes, max(pieces))
         of = {
             "part": "table",
             "marital": marital,
@@ -75,13 +75,13 @@ def lattice(
             "classes": len(classes),
             "smallest": min(map(sum, classes)),
             "fewest": min(map(len, classes)),
-            "entropy": least_entropy(classes),
+            "entropy": find_least_entropy(classes),
         }
-        rows += [_sorted_out(row) for row in by_knowledge(told, pieces, **of)]
+        rows += [_mark_varied(row) for row in list_disclosures(disclosures, pieces, **of)]
     return rows
 
 
-def _sorted_out(row: Row) -> Row:
+def _mark_varied(row: Row) -> Row:
     """With whether the least varied class varies, and whether few values alone are certainty.
 
     In a table that does not vary everything is told without any knowledge.
@@ -90,36 +90,36 @@ def _sorted_out(row: Row) -> Row:
     return {**row, "varied": row["entropy"] > 0, "unlike": int(row["certain"] != few)}
 
 
-def _together(tables: Sequence[Row]) -> list[Row]:
+def _combine_tables(tables: Sequence[Row]) -> list[Row]:
     """What all varied tables of one reading say together, for each kind of knowledge and k."""
     rows: list[Row] = []
-    for reading, kind in product(_readings(tables), (IMPLICATIONS, NEGATIONS)):
-        here = chosen(tables, **reading, knowledge=kind)
+    for reading, kind in product(_list_readings(tables), (IMPLICATIONS, NEGATIONS)):
+        here = select_rows(tables, **reading, knowledge=kind)
         for k in dict.fromkeys(row["k"] for row in here):
-            one = chosen(here, k=k)
-            varied = chosen(one, varied=True)
+            tables_of_k = select_rows(here, k=k)
+            varied = select_rows(tables_of_k, varied=True)
             rows.append(
                 {
                     "part": "together",
                     **reading,
                     "knowledge": kind,
                     "k": k,
-                    "tables": len(one),
+                    "tables": len(tables_of_k),
                     "tables_varied": len(varied),
                     "tables_certain": sum(row["certain"] for row in varied),
-                    **_order(varied),
+                    **_count_ordered_pairs(varied),
                 }
             )
     return rows
 
 
-def _order(tables: Rows) -> Row:
+def _count_ordered_pairs(tables: Rows) -> Row:
     """Of the pairs that differ in both, those (in %) whose more varied table tells less."""
     differ = [
         (a["entropy"] - b["entropy"]) * (a["disclosure"] - b["disclosure"])
         for a, b in combinations(tables, 2)
     ]
-    decided = [one < 0 for one in differ if one]
+    decided = [change < 0 for change in differ if change]
     return {
         "pairs": len(differ),
         "pairs_differ": len(decided),
@@ -128,85 +128,93 @@ def _order(tables: Rows) -> Row:
     }
 
 
-def _readings(rows: Rows) -> list[dict[str, Any]]:
+def _list_readings(rows: Rows) -> list[dict[str, Any]]:
     """Whose data, where intervals begin and what the middle level tells; the study's own first."""
     names = ("data", "origin", "middle")
-    found = dict.fromkeys(tuple(row[name] for name in names) for row in rows)
-    return [dict(zip(names, one, strict=True)) for one in found]
+    readings = dict.fromkeys(tuple(row[name] for name in names) for row in rows)
+    return [dict(zip(names, reading, strict=True)) for reading in readings]
 
 
-def _words(reading: Mapping[str, Any]) -> str:
+def _describe_reading(reading: Mapping[str, Any]) -> str:
     return f"origin {reading['origin']}, {reading['middle']}"
 
 
 def _claims(rows: Rows) -> Sequence[Claim]:
-    beside: dict[str, dict[str, Any]] = {
+    further_means: dict[str, dict[str, Any]] = {
         "mean over varied tables": {"varied": True},
         "mean over all tables": {},
     }
-    found = [
-        distance(rows, _words(one), {"part": "table", **one}, beside) for one in _readings(rows)
+    distances = [
+        measure_distance(
+            rows, _describe_reading(reading), {"part": "table", **reading}, further_means
+        )
+        for reading in _list_readings(rows)
     ]
-    tables = len({row["table"] for row in chosen(rows, part="table")})
+    tables = len({row["table"] for row in select_rows(rows, part="table")})
     says = (
         f"In the {tables} tables of the lattice over Adult, what k implications tell {BOUNDS} "
         "what k negations tell."
     )
-    return [closeness(says, found), _falling(rows), _certainty(rows)]
+    return [judge_closeness(says, distances), _falling_claim(rows), _certainty_claim(rows)]
 
 
-def _falling(rows: Rows) -> Claim:
+def _falling_claim(rows: Rows) -> Claim:
     """Less is told where the least varied class varies more: how often."""
-    own, *others = [_shares(rows, reading, IMPLICATIONS) for reading in _readings(rows)]
-    every = [one for shares in (own, *others) for one in shares]
-    least, most = (pick(every, key=lambda one: one.mean) for pick in (min, max))
-    (worst,) = chosen(rows, **least.where)
-    counted = [
-        number(rows, of, said=f"{said}, k = {worst['k']}; {_words(worst)}", **least.where)
-        for of, said in (
+    own, *others = [
+        _collect_shares(rows, reading, IMPLICATIONS) for reading in _list_readings(rows)
+    ]
+    every = [share for shares in (own, *others) for share in shares]
+    least, most = (pick(every, key=lambda share: share.mean) for pick in (min, max))
+    (worst,) = select_rows(rows, **least.where)
+    counts = [
+        compute_mean(
+            rows, of, said=f"{words}, k = {worst['k']}; {_describe_reading(worst)}", **least.where
+        )
+        for of, words in (
             ("tables_varied", "varied tables"),
             ("pairs_differ", "pairs that differ"),
             ("pairs_tied", "pairs that are tied"),
         )
     ]
-    varied, differ, tied = counted
+    varied, differ, tied = counts
     return Claim(
         "Of two varied tables that differ in entropy and in what k implications tell, the more "
         f"varied one tells less in {least.mean:.1f} to {most.mean:.1f} % of the pairs.",
         "",
         own,
         FOUND,
-        f"Least for k = {worst['k']} ({_words(worst)}): of the {differ} pairs of the {varied} "
+        f"Least for k = {worst['k']} ({_describe_reading(worst)}): of the {differ} pairs of the "
+        f"{varied} "
         f"varied tables that differ in both, {least}; {tied} more are tied.",
-        (*counted, *(one for shares in others for one in shares)),
+        (*counts, *(share for shares in others for share in shares)),
     )
 
 
-def _shares(rows: Rows, reading: Mapping[str, Any], kind: str) -> tuple[Number, ...]:
+def _collect_shares(rows: Rows, reading: Mapping[str, Any], kind: str) -> tuple[Number, ...]:
     """For each k the pairs of tables in order, in %."""
     where = {"part": "together", **reading, "knowledge": kind}
     return tuple(
-        number(
+        compute_mean(
             rows,
             "in_order_100",
-            said=f"pairs in order, k = {row['k']}; {_words(reading)}",
+            said=f"pairs in order, k = {row['k']}; {_describe_reading(reading)}",
             unit=" %",
             **where,
             k=row["k"],
         )
-        for row in chosen(rows, **where)
+        for row in select_rows(rows, **where)
         if row["in_order_100"] is not None
     )
 
 
-def _certainty(rows: Rows) -> Claim:
+def _certainty_claim(rows: Rows) -> Claim:
     """Whether the tables that tell all are those in which a class has few occupations."""
-    unlike = number(
+    unlike = compute_mean(
         rows, "unlike", said="share of tables and k where one is without the other", part="table"
     )
-    said = "exactly" if unlike.most == 0 else "not exactly"
+    extent = "exactly" if unlike.most == 0 else "not exactly"
     return Claim(
-        f"With k pieces of either knowledge somebody's occupation is certain in {said} those "
+        f"With k pieces of either knowledge somebody's occupation is certain in {extent} those "
         "tables that have a class of at most k + 1 occupations.",
         "",
         (unlike,),
@@ -215,10 +223,10 @@ def _certainty(rows: Rows) -> Claim:
 
 
 def _charts(rows: Rows) -> Mapping[str, Spec]:
-    own = _readings(rows)[0]
-    told = [{**row, "by": f"k = {row['k']}"} for row in chosen(rows, part="table", **own)]
-    apart = max(float(row["beyond"]) for row in chosen(told, knowledge=IMPLICATIONS))
-    together = chosen(rows, part="together", **own)[0]
+    own = _list_readings(rows)[0]
+    shown = [{**row, "by": f"k = {row['k']}"} for row in select_rows(rows, part="table", **own)]
+    apart = max(float(row["beyond"]) for row in select_rows(shown, knowledge=IMPLICATIONS))
+    together = select_rows(rows, part="together", **own)[0]
     flat = int(together["tables"]) - int(together["tables_varied"])
     names = {
         "entropy": "Entropy of the least varied class (bits)",
@@ -228,21 +236,21 @@ def _charts(rows: Rows) -> Mapping[str, Spec]:
         NEGATIONS: "Negations",
     }
     charts: dict[str, Any] = {
-        kind: dots(
-            chosen(told, knowledge=kind),
+        kind: draw_dots(
+            select_rows(shown, knowledge=kind),
             x="entropy",
             y="disclosure",
             by="by",
             labels=names,
-            title=_title(_shares(rows, own, kind), kind),
+            title=_make_title(_collect_shares(rows, own, kind), kind),
             about=f"A dot a table and number of pieces; pairs of varied tables that differ in "
             f"both. {flat} of {together['tables']} tables have a class with one occupation alone, "
             "at 0 bits.",
         )
         for kind in (IMPLICATIONS, NEGATIONS)
     }
-    charts["closeness"] = dots(
-        _paired(told),
+    charts["closeness"] = draw_dots(
+        _pair_rows(shown),
         x=NEGATIONS,
         y=IMPLICATIONS,
         by="by",
@@ -250,21 +258,20 @@ def _charts(rows: Rows) -> Mapping[str, Spec]:
         diagonal=True,
         title=f"Implications tell at most {apart:.1f} points more than negations",
         about="A dot a table and number of pieces: the largest belief from either knowledge, with "
-        f"{_words(own)}.",
+        f"{_describe_reading(own)}.",
     )
     return charts
 
 
-def _title(shares: Sequence[Number], kind: str) -> str:
-    """In how many of the pairs the more varied table tells less, of one kind of knowledge."""
+def _make_title(shares: Sequence[Number], kind: str) -> str:
     if not shares:
         return f"{kind.capitalize()}: entropy and what is told"
-    low, high = (pick(one.mean for one in shares) for pick in (min, max))
-    told = f"{low:.0f} to {high:.0f} % of pairs"
-    return f"{kind.capitalize()}: the more varied table tells less in {told}"
+    low, high = (pick(share.mean for share in shares) for pick in (min, max))
+    extent = f"{low:.0f} to {high:.0f} % of pairs"
+    return f"{kind.capitalize()}: the more varied table tells less in {extent}"
 
 
-def _paired(tables: Rows) -> list[Row]:
+def _pair_rows(tables: Rows) -> list[Row]:
     """Each table and k once, with what both kinds of knowledge tell."""
     below = {
         (row["table"], row["k"]): row["disclosure"]

@@ -26,22 +26,22 @@ class Arithmetic:
     share: Callable[[int, int], Any]
     times: Callable[[Any, Any], Any]
     least: Callable[[Any, Any], Any]
-    one: Any
-    nothing: Any
+    certain: Any
+    impossible: Any
 
 
-def _logarithm(some: int, of: int) -> Any:
+def _log_share(some: int, of: int) -> Any:
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.log(some / of)
 
 
 EXACT = Arithmetic(Fraction, operator.mul, min, Fraction(1), Fraction(0))
 FLOATS = Arithmetic(operator.truediv, operator.mul, min, 1.0, 0.0)
-LOGARITHMS = Arithmetic(_logarithm, operator.add, np.minimum, 0.0, -math.inf)
+LOGARITHMS = Arithmetic(_log_share, operator.add, np.minimum, 0.0, -math.inf)
 
 
 @dataclass
-class First:
+class Minimize1:
     """Algorithm 1 for a class given by its counts.
 
     ``guarded``: nobody is left to have an atom, so that the probability is 0; as printed it
@@ -64,22 +64,22 @@ class First:
     def _further(self, heads: Sequence[int], person: int, most: int, left: int) -> Any:
         """Of the people from ``person`` on, none of whom has more than ``most`` atoms."""
         if left == 0:
-            return self.arithmetic.one
+            return self.arithmetic.certain
         people = sum(self.counts) - person
         if self.guarded and people <= 0:
-            return self.arithmetic.nothing
-        found = self.arithmetic.one  # as printed, and right: every product is 1 at most
+            return self.arithmetic.impossible
+        least = self.arithmetic.certain  # as printed, and right: every product is 1 at most
         for here in range(1, min(most, left) + 1):
             others = people - heads[here]
             self.negative |= others < 0
             share = self.arithmetic.share(max(0, others) if self.clamped else others, people)
             rest = self._further(heads, person + 1, here, left - here)
-            found = self.arithmetic.least(found, self.arithmetic.times(share, rest))
-        return found
+            least = self.arithmetic.least(least, self.arithmetic.times(share, rest))
+        return least
 
 
 @dataclass
-class Second:
+class Minimize2:
     """Algorithm 2 for classes given by what algorithm 1 finds in them.
 
     ``ended``: past the last class it returns 1 where the target has its place; as printed it
@@ -99,8 +99,8 @@ class Second:
         """The least ratio r for so many pieces of knowledge."""
         self.steps = 0
         further = cache(lambda at, left, placed: self._at(further, at, left, placed))
-        found: Fraction | float = further(0, pieces, not self.begun)
-        return found
+        ratio: Fraction | float = further(0, pieces, not self.begun)
+        return ratio
 
     def _at(self, further: Callable[..., Any], at: int, left: int, placed: bool) -> Any:
         if at == len(self.chances):
@@ -109,26 +109,28 @@ class Second:
         for here in range(left + 1):
             self.steps += 1
             chance, rest = self.chances[at], left - here
-            best = min(best, _product(chance[here], further(at + 1, rest, placed)))
+            best = min(best, _multiply(chance[here], further(at + 1, rest, placed)))
             if not placed:
                 with_target = chance[here + 1] / self.shares[at]
-                best = min(best, _product(with_target, further(at + 1, rest, True)))
+                best = min(best, _multiply(with_target, further(at + 1, rest, True)))
         return best
 
 
-def _product(one: Fraction, other: Fraction | float) -> Fraction | float:
+def _multiply(factor: Fraction, other: Fraction | float) -> Fraction | float:
     """Where no way leads to an end, it stays infinite, whatever it is multiplied with."""
-    return other if other == math.inf else one * other
+    return other if other == math.inf else factor * other
 
 
-def second(
+def prepare_minimize_2(
     classes: Sequence[Sequence[int]], pieces: int, *, ended: bool = True, begun: bool = True
-) -> Second:
+) -> Minimize2:
     """Algorithm 2 over what the mended algorithm 1 finds in these classes."""
-    chances = [[First(one).least(j) for j in range(pieces + 2)] for one in classes]
-    return Second(chances, [Fraction(max(one), sum(one)) for one in classes], ended, begun)
+    chances = [[Minimize1(counts).least(j) for j in range(pieces + 2)] for counts in classes]
+    return Minimize2(
+        chances, [Fraction(max(counts), sum(counts)) for counts in classes], ended, begun
+    )
 
 
-def disclosed(ratio: Fraction | float) -> Fraction:
+def compute_disclosure(ratio: Fraction | float) -> Fraction:
     """The largest disclosure that a ratio means."""
     return Fraction(0) if ratio == math.inf else 1 / (1 + Fraction(ratio))

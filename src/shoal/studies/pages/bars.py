@@ -7,21 +7,29 @@ from dataclasses import dataclass
 from typing import Any
 
 from shoal.reports.charts.theme import COLOUR, Spec, clean_text, make_empty_chart
-from shoal.studies.pages.axes import HEIGHT, LOW, across, headed, only, standing, upwards
-from shoal.studies.pages.looks import INNER, Series, series
-from shoal.studies.pages.printed import LINE, WORDS, folded, halo, is_known
+from shoal.studies.pages.axes import (
+    HEIGHT,
+    LOW,
+    filter_panel,
+    make_panel_title,
+    make_standalone_chart,
+    make_x_axis,
+    make_y_axis,
+)
+from shoal.studies.pages.paper_marks import LINE, WORDS, add_halo, fold_words, is_known
 from shoal.studies.pages.series import (
     Columns,
     Rows,
-    averaged,
-    differing,
-    exact,
+    arrange_panels,
+    average_rows,
+    format_exactly,
+    has_differing_runs,
+    has_repeated_runs,
     is_number,
-    names,
-    panels,
-    printed,
-    repeated,
+    list_printed_values,
+    list_series_names,
 )
+from shoal.studies.pages.series_style import INNER, Series, find_series
 
 FEW = 26
 """So many bars beside each other have room for their numbers."""
@@ -29,7 +37,7 @@ APART, TOUCHING = 0.3, 0.08
 """What is free of the room of one place on the axis, and of one bar's."""
 
 
-def bars(
+def draw_bars(
     rows: Rows,
     *,
     x: str,
@@ -47,35 +55,42 @@ def bars(
     ``theirs`` are the paper's own figures: rows with the same columns and the words ``said``.
     """
     of = Columns(x, y, by, panel or "", labels or {}, unit)
-    named = _named(rows, x)
-    values = averaged(named, of)
+    named_rows = _name_places(rows, x)
+    values = average_rows(named_rows, of)
     if not values:
         return make_empty_chart("Nothing was measured")
-    shown, paper = names(named, of.panel, of), printed(_named(theirs, x), of, scaled=False)
-    drawing = _Bars(of, values, series(named, by, of), shown, paper, _order(rows, x))
+    shown, paper = (
+        list_series_names(named_rows, of.panel, of),
+        list_printed_values(_name_places(theirs, x), of, scaled=False),
+    )
+    drawing = _Bars(
+        of, values, find_series(named_rows, by, of), shown, paper, _order_places(rows, x)
+    )
     body = (
-        panels(shown, INNER, drawing.panel)
+        arrange_panels(shown, INNER, drawing.panel)
         if len(shown) > 1
         else drawing.panel("", INNER - 62, True)
     )
-    return standing(title, about, drawing.values(), of.told(repeated(values)), body)
+    return make_standalone_chart(
+        title, about, drawing.values(), of.list_headings(has_repeated_runs(values)), body
+    )
 
 
-def _name(value: Any) -> str:
+def _name_place(value: Any) -> str:
     """A place on the axis: a number is a name here."""
-    return exact(value) if is_number(value) else clean_text(value)
+    return format_exactly(value) if is_number(value) else clean_text(value)
 
 
-def _named(rows: Rows, x: str) -> list[Spec]:
-    return [{**row, x: _name(row[x])} for row in rows if row.get(x) is not None]
+def _name_places(rows: Rows, x: str) -> list[Spec]:
+    return [{**row, x: _name_place(row[x])} for row in rows if row.get(x) is not None]
 
 
-def _order(rows: Rows, x: str) -> list[str]:
+def _order_places(rows: Rows, x: str) -> list[str]:
     """The places from left to right: numbers from the least, names as they came."""
-    seen = [row[x] for row in rows if row.get(x) is not None]
-    if all(is_number(one) for one in seen):
-        seen = sorted(seen)
-    return list(dict.fromkeys(_name(one) for one in seen))
+    values = [row[x] for row in rows if row.get(x) is not None]
+    if all(is_number(value) for value in values):
+        values = sorted(values)
+    return list(dict.fromkeys(_name_place(value) for value in values))
 
 
 @dataclass(frozen=True)
@@ -89,138 +104,142 @@ class _Bars:
 
     def values(self) -> list[Spec]:
         """With the number that stands on the bar."""
-        return [{**one, "text": _short(one["mean"])} for one in self.means]
+        return [{**mean, "text": _format_short(mean["mean"])} for mean in self.means]
 
     def panel(self, name: str, width: float, first: bool) -> Spec:
         """One panel, or the whole chart."""
-        numbers = [one[key] for one in self.means for key in ("least", "most")]
-        numbers += [one["mean"] for one in self.theirs]
+        numbers = [mean[key] for mean in self.means for key in ("least", "most")]
+        numbers += [figure["mean"] for figure in self.theirs]
         height = LOW if name else HEIGHT
-        up = upwards(
+        up = make_y_axis(
             numbers,
             self.of,
             log=False,
             zero=True,
             first=first,
             height=height,
-            room=self._room(width),
+            room=self._headroom(width),
         )
-        along = across(self.order, self.of, scaled=False, log=False, width=width)
+        along = make_x_axis(self.order, self.of, scaled=False, log=False, width=width)
         along["scale"] = {"domain": list(self.order), "paddingInner": APART}
         here = name or self.shown[0]
         theirs = [
-            self._worded(one, here, width) for one in self.theirs if one["panel"] in (None, here)
+            self._add_words(figure, here, width)
+            for figure in self.theirs
+            if figure["panel"] in (None, here)
         ]
         return {
-            **headed(name, self.shown, width),
+            **make_panel_title(name, self.shown, width),
             **({"width": width} if name else {}),
             "height": height,
             "encoding": {"x": along, "y": up},
             "layer": [
-                *self._bars(name, up),
-                *self._strokes(theirs, width),
-                *self._numbers(name, up),
-                *self._words(theirs, up),
+                *self._bar_layers(name, up),
+                *self._stroke_layers(theirs, width),
+                *self._number_layers(name, up),
+                *self._word_layers(theirs, up),
             ],
         }
 
-    def _bar(self, width: float, known: bool) -> float:
+    def _bar_width(self, width: float, known: bool) -> float:
         """Pixels of one bar, or of all at one place."""
         place = width / len(self.order) * (1 - APART)
         return place / len(self.series.names) * (1 - TOUCHING) if known else place
 
-    def _numbered(self) -> bool:
+    def _has_numbers(self) -> bool:
         return len(self.means) <= FEW
 
-    def _room(self, width: float) -> float:
+    def _headroom(self, width: float) -> float:
         """Pixels above the highest bar for its number and the paper's words."""
-        lines = [len(self._folded(one, width)) for one in self.theirs]
-        return 16 * self._numbered() + LINE * max(lines, default=0)
+        lines = [len(self._fold(figure, width)) for figure in self.theirs]
+        return 16 * self._has_numbers() + LINE * max(lines, default=0)
 
-    def _folded(self, one: Spec, width: float) -> list[str]:
-        return folded(one["said"], self._bar(width, is_known(one, self.series)))
+    def _fold(self, figure: Spec, width: float) -> list[str]:
+        return fold_words(figure["said"], self._bar_width(width, is_known(figure, self.series)))
 
-    def _beside(self) -> Spec:
-        if self.series.alone:
+    def _offset(self) -> Spec:
+        if self.series.is_unnamed:
             return {}
         scale = {"domain": list(self.series.names), "paddingInner": TOUCHING}
         return {"xOffset": {"field": "by", "type": "nominal", "sort": None, "scale": scale}}
 
-    def _bars(self, name: str, up: Spec) -> list[Spec]:
-        """The bars, and how far the runs are apart."""
-        here, beside = only(name), self._beside()
-        made: list[Spec] = [
-            {**here, "mark": "bar", "encoding": beside | self.series.looks(("color",))}
+    def _bar_layers(self, name: str, up: Spec) -> list[Spec]:
+        here, offset = filter_panel(name), self._offset()
+        layers: list[Spec] = [
+            {**here, "mark": "bar", "encoding": offset | self.series.looks(("color",))}
         ]
-        if differing(self.means):
+        if has_differing_runs(self.means):
             ends = {"y": {**up, "field": "least"}, "y2": {"field": "most"}}
             whisker = {"type": "rule", "color": COLOUR["ink"], "strokeWidth": 1.4}
-            made.append({**here, "mark": whisker, "encoding": ends | beside})
-        return made
+            layers.append({**here, "mark": whisker, "encoding": ends | offset})
+        return layers
 
-    def _numbers(self, name: str, up: Spec) -> list[Spec]:
-        """The number on top of each bar, where there is room."""
-        if not self._numbered():
+    def _number_layers(self, name: str, up: Spec) -> list[Spec]:
+        if not self._has_numbers():
             return []
-        top = {"y": {**up, "field": "most"}, "text": {"field": "text"}} | self._beside()
+        top = {"y": {**up, "field": "most"}, "text": {"field": "text"}} | self._offset()
         words = {"type": "text", "baseline": "bottom", "dy": -4, "fontSize": 11.5}
-        marks = (halo(words), {**words, "color": COLOUR["quiet"]})
-        return [{**only(name), "mark": mark, "encoding": top} for mark in marks]
+        marks = (add_halo(words), {**words, "color": COLOUR["quiet"]})
+        return [{**filter_panel(name), "mark": mark, "encoding": top} for mark in marks]
 
-    def _worded(self, one: Spec, panel: str, width: float) -> Spec:
+    def _add_words(self, figure: Spec, panel: str, width: float) -> Spec:
         """A figure of the paper's with its words, and how high what they stand on is."""
-        known = is_known(one, self.series)
+        known = is_known(figure, self.series)
         under = [
             bar["most"]
             for bar in self.means
-            if (bar["panel"] or panel, bar["x"]) == (panel, one["x"])
-            and (not known or bar["by"] == one["by"])
+            if (bar["panel"] or panel, bar["x"]) == (panel, figure["x"])
+            and (not known or bar["by"] == figure["by"])
         ]
-        lines = self._folded(one, width)
+        lines = self._fold(figure, width)
         return {
-            **one,
+            **figure,
             "lines": lines,
-            "top": max([one["mean"], *under]),
+            "top": max([figure["mean"], *under]),
             "known": known,
-            "dy": -4 - 16 * self._numbered() - LINE * (len(lines) - 1),
+            "dy": -4 - 16 * self._has_numbers() - LINE * (len(lines) - 1),
         }
 
-    def _sorted(self, theirs: Sequence[Spec]) -> list[tuple[bool, list[Spec], Spec]]:
+    def _group_figures(self, theirs: Sequence[Spec]) -> list[tuple[bool, list[Spec], Spec]]:
         """The figures of one series each, and those of none, with where they are drawn."""
-        both = [
-            (known, [one for one in theirs if one["known"] == known]) for known in (True, False)
+        groups = [
+            (known, [figure for figure in theirs if figure["known"] == known])
+            for known in (True, False)
         ]
-        return [(known, some, self._beside() if known else {}) for known, some in both if some]
+        return [
+            (known, figures, self._offset() if known else {})
+            for known, figures in groups
+            if figures
+        ]
 
-    def _strokes(self, theirs: Sequence[Spec], width: float) -> list[Spec]:
+    def _stroke_layers(self, theirs: Sequence[Spec], width: float) -> list[Spec]:
         """The paper's figures as strokes across their bars, edged: they are seen on any colour."""
         return [
             {
-                "data": {"values": some},
-                "encoding": beside,
+                "data": {"values": figures},
+                "encoding": offset,
                 "mark": {
                     "type": "tick",
                     "orient": "horizontal",
                     "thickness": thick,
                     "opacity": 1,
-                    "bandSize": self._bar(width, known) + 6,
+                    "bandSize": self._bar_width(width, known) + 6,
                     "color": COLOUR[tone],
                 },
             }
-            for known, some, beside in self._sorted(theirs)
+            for known, figures, offset in self._group_figures(theirs)
             for thick, tone in ((6, "paper"), (2.4, "ink"))
         ]
 
-    def _words(self, theirs: Sequence[Spec], up: Spec) -> list[Spec]:
-        """What they are, above the bar and its number."""
+    def _word_layers(self, theirs: Sequence[Spec], up: Spec) -> list[Spec]:
         style = {**WORDS, "baseline": "bottom", "align": "center", "dy": {"expr": "datum.dy"}}
         top = {"y": {**up, "field": "top"}, "text": {"field": "lines"}}
         return [
-            {"data": {"values": some}, "mark": mark, "encoding": top | beside}
-            for _, some, beside in self._sorted(theirs)
-            for mark in (halo(style), {**style, "color": COLOUR["ink"]})
+            {"data": {"values": figures}, "mark": mark, "encoding": top | offset}
+            for _, figures, offset in self._group_figures(theirs)
+            for mark in (add_halo(style), {**style, "color": COLOUR["ink"]})
         ]
 
 
-def _short(value: float) -> str:
+def _format_short(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 100 or value == int(value) else f"{value:.3g}"

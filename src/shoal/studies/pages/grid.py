@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from shoal.reports.charts.theme import COLOUR, Spec, clean_text, make_empty_chart
-from shoal.studies.pages.axes import standing
-from shoal.studies.pages.looks import INNER
+from shoal.studies.pages.axes import make_standalone_chart
 from shoal.studies.pages.series import Rows
+from shoal.studies.pages.series_style import INNER
 
 LINE = 27
 """Pixels a row."""
@@ -16,7 +16,7 @@ EDGE = 14
 """Before the first column."""
 
 
-def grid(
+def draw_grid(
     rows: Rows,
     *,
     columns: Sequence[str] | Mapping[str, str],
@@ -31,9 +31,13 @@ def grid(
     """
     if not rows:
         return make_empty_chart("The table has no rows")
-    heads = dict(columns) if isinstance(columns, Mapping) else {one: _head(one) for one in columns}
-    texts = [[_text(row.get(name)) for name in heads] for row in rows]
-    places = _places(list(heads.values()), texts)
+    heads = (
+        dict(columns)
+        if isinstance(columns, Mapping)
+        else {name: _format_heading(name) for name in columns}
+    )
+    texts = [[_format_cell(row.get(name)) for name in heads] for row in rows]
+    places = _place_columns(list(heads.values()), texts)
     off = [bool(marked and row.get(marked)) for row in rows]
     values = [
         {
@@ -45,27 +49,31 @@ def grid(
         for i, (line, mark) in enumerate(zip(texts, off, strict=True))
     ]
     behind = {f"c{j}": head for j, head in enumerate(heads.values())}
-    told = behind | ({"set": "Set off"} if marked else {})
-    made = standing(
+    headings = behind | ({"set": "Set off"} if marked else {})
+    spec = make_standalone_chart(
         title,
         about,
         values,
-        told,
+        headings,
         {
             "width": INNER,
             "height": LINE * (len(rows) + 1),
             "autosize": {"type": "pad"},
-            "layer": [*_ground(), *_heads(list(heads.values()), places), *_cells(places)],
+            "layer": [
+                *_ground_layers(),
+                *_heading_layers(list(heads.values()), places),
+                *_cell_layers(places),
+            ],
         },
     )
-    return {**made, "usermeta": {**made["usermeta"], "printed": True}}
+    return {**spec, "usermeta": {**spec["usermeta"], "printed": True}}
 
 
-def _head(name: str) -> str:
+def _format_heading(name: str) -> str:
     return clean_text(name.replace("_", " "))
 
 
-def _text(value: Any) -> str:
+def _format_cell(value: Any) -> str:
     if value is None:
         return "–"
     if isinstance(value, bool):
@@ -75,7 +83,9 @@ def _text(value: Any) -> str:
     return clean_text(value)
 
 
-def _places(heads: Sequence[str], texts: Sequence[Sequence[str]]) -> list[tuple[float, float]]:
+def _place_columns(
+    heads: Sequence[str], texts: Sequence[Sequence[str]]
+) -> list[tuple[float, float]]:
     """Where each column begins, and how wide it is: by its longest text."""
     longest = [
         max(len(head), *(len(line[j]) for line in texts)) + 3 for j, head in enumerate(heads)
@@ -85,16 +95,14 @@ def _places(heads: Sequence[str], texts: Sequence[Sequence[str]]) -> list[tuple[
     return [(start, unit * size - 6) for start, size in zip(starts, longest, strict=True)]
 
 
-def _y(shift: float) -> Spec:
-    """The pixel of a row, below the headings."""
+def _row_pixel(shift: float) -> Spec:
     return {"expr": f"{LINE} * (datum.row + 1 + {shift})"}
 
 
-def _ground() -> list[Spec]:
-    """What sets rows off, and the lines between rows."""
+def _ground_layers() -> list[Spec]:
     only: Spec = {"transform": [{"filter": "datum.marked"}], "encoding": {}}
-    whole = {"x": 0, "x2": INNER, "y": _y(0), "y2": _y(1)}
-    line = {"type": "rect", **whole, "y": _y(0.96), "color": COLOUR["line"], "opacity": 1}
+    whole = {"x": 0, "x2": INNER, "y": _row_pixel(0), "y2": _row_pixel(1)}
+    line = {"type": "rect", **whole, "y": _row_pixel(0.96), "color": COLOUR["line"], "opacity": 1}
     return [
         {**only, "mark": {"type": "rect", **whole, "color": COLOUR["band"], "opacity": 1}},
         {
@@ -105,7 +113,7 @@ def _ground() -> list[Spec]:
     ]
 
 
-def _heads(heads: Sequence[str], places: Sequence[tuple[float, float]]) -> list[Spec]:
+def _heading_layers(heads: Sequence[str], places: Sequence[tuple[float, float]]) -> list[Spec]:
     style = {
         "type": "text",
         "align": "left",
@@ -115,22 +123,22 @@ def _heads(heads: Sequence[str], places: Sequence[tuple[float, float]]) -> list[
         "y": LINE / 2,
     }
     data: Spec = {"data": {"values": [{"row": 0}]}, "encoding": {}}
-    made: list[Spec] = [
+    layers: list[Spec] = [
         {**data, "mark": {**style, "x": x, "limit": room, "text": head}}
         for head, (x, room) in zip(heads, places, strict=True)
     ]
     rule = {"type": "rect", "x": 0, "x2": INNER, "y": LINE - 1.5, "y2": LINE, "opacity": 1}
-    return [*made, {**data, "mark": {**rule, "color": COLOUR["quiet"]}}]
+    return [*layers, {**data, "mark": {**rule, "color": COLOUR["quiet"]}}]
 
 
-def _cells(places: Sequence[tuple[float, float]]) -> list[Spec]:
+def _cell_layers(places: Sequence[tuple[float, float]]) -> list[Spec]:
     style = {
         "type": "text",
         "align": "left",
         "baseline": "middle",
         "fontSize": 13,
         "color": COLOUR["ink"],
-        "y": _y(0.5),
+        "y": _row_pixel(0.5),
     }
     return [
         {

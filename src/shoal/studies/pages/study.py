@@ -1,7 +1,4 @@
-"""The page of a study: a rendering of its JSON, with its charts.
-
-`checked_page`, the page of all claims, is in `shoal.studies.pages.checked`.
-"""
+"""The page of a study: a rendering of its JSON, with its charts."""
 
 from __future__ import annotations
 
@@ -21,91 +18,96 @@ from shoal.reports.document import (
     Section,
     Table,
 )
-from shoal.studies.pages.checked import checked_page
-from shoal.studies.pages.rows import measurements
-from shoal.studies.pages.tables import claims_table, found_table, traced
-from shoal.studies.pages.told import BESIDE, SPREAD, claimed, found
-from shoal.studies.pages.words import ended, summed_up
-
-__all__ = ["checked_page", "marked", "study_page"]
+from shoal.studies.pages.claim_summary import BESIDE, SPREAD, select_claims, select_findings
+from shoal.studies.pages.rows import describe_measurements
+from shoal.studies.pages.tables import make_claims_table, make_findings_table, make_trace_table
+from shoal.studies.pages.words import end_sentence, summarise_verdicts
 
 STAND_IN = "Synthetic stand-in, not the paper's data"
 RESULTS, ROWS = "results.json", "results.csv"
 Document = Mapping[str, Any]
 
 
-def marked(spec: Spec, stand_in: bool) -> Spec:
+def mark_stand_in(spec: Spec, stand_in: bool) -> Spec:
     """The chart as it is; or without the paper's figures, and with a title that says why.
 
     Beside made-up people they would look like a result.
     """
     if not stand_in:
         return spec
-    spec = unprinted(spec)
+    spec = remove_printed(spec)
     title = spec.get("title") or []
     lines = [title] if isinstance(title, str) else list(title)
     return {**spec, "title": [f"{STAND_IN}:", *lines]}
 
 
-def unprinted(node: Any) -> Any:
+def remove_printed(node: Any) -> Any:
     """A specification without the layers of the paper's own figures, which have words ``said``."""
     if isinstance(node, dict):
-        return {key: unprinted(part) for key, part in node.items()}
+        return {key: remove_printed(part) for key, part in node.items()}
     if isinstance(node, list):
-        return [unprinted(part) for part in node if not _printed(part)]
+        return [remove_printed(part) for part in node if not _is_printed(part)]
     return node
 
 
-def _printed(layer: Any) -> bool:
+def _is_printed(layer: Any) -> bool:
     if not isinstance(layer, dict):
         return False
     values = layer.get("data", {}).get("values", ())
     return bool(values) and all("said" in value for value in values)
 
 
-def study_page(document: Document, charts: Mapping[str, Spec]) -> Page:
+def make_study_page(document: Document, charts: Mapping[str, Spec]) -> Page:
     """A study's page, from its JSON and its charts."""
-    said, table = measurements(document["rows"], document.get("parameters"))
-    made_up = document["stand_in"]
-    cited = ended(document["paper"]["cited"])
+    summary, table = describe_measurements(document["rows"], document.get("parameters"))
+    is_stand_in = document["stand_in"]
+    cited = end_sentence(document["paper"]["cited"])
     sections = [
-        Section("Made-up people" if made_up else "The paper, and ours", *_claims(document)),
-        *_found(document["claims"]),
-        *_drawn(charts),
-        Section("The numbers", (said,), (table,) if table.rows else ()),
-        *_notes(document["notes"]),
-        Section("How it was made", (), _made(document, charts)),
+        Section(
+            "Made-up people" if is_stand_in else "The paper, and ours", *_compare_claims(document)
+        ),
+        *_findings_section(document["claims"]),
+        *_chart_section(charts),
+        Section("The numbers", (summary,), (table,) if table.rows else ()),
+        *_notes_section(document["notes"]),
+        Section("How it was made", (), _origin_blocks(document, charts)),
     ]
-    lead = f"{STAND_IN}. {cited}" if made_up else cited
-    return Page(document["shows"], tuple(sections), lead=lead, foot=_foot(document["made"]))
+    lead = f"{STAND_IN}. {cited}" if is_stand_in else cited
+    return Page(document["shows"], tuple(sections), lead=lead, foot=_make_foot(document["made"]))
 
 
-def _claims(document: Document) -> tuple[tuple[str, ...], tuple[Block, ...]]:
+def _compare_claims(document: Document) -> tuple[tuple[str, ...], tuple[Block, ...]]:
     """What the paper says beside what came out; nothing is compared with made-up people."""
     if document["stand_in"]:
-        return (), (_warning(document),)
+        return (), (_warn_of_stand_in(document),)
     if not document["claims"]:
         return (
             "Nothing is compared with the paper here: that is done on the paper's own data "
             "with the settings of the study.",
         ), ()
-    claims = claimed(document["claims"])
+    claims = select_claims(document["claims"])
     if not claims:
-        return (summed_up(claims),), ()
-    table = claims_table(claims, [""] * len(claims))
-    drawn = (SPREAD,) if len(document["seeds"]) > 1 else ()
-    return (summed_up(claims), *drawn), (table, *traced(claims, [RESULTS] * len(claims)))
+        return (summarise_verdicts(claims),), ()
+    table = make_claims_table(claims, [""] * len(claims))
+    notes = (SPREAD,) if len(document["seeds"]) > 1 else ()
+    return (summarise_verdicts(claims), *notes), (
+        table,
+        *make_trace_table(claims, [RESULTS] * len(claims)),
+    )
 
 
-def _found(claims: Sequence[Document]) -> list[Section]:
-    """What is no claim of the paper's, apart."""
-    some = found(claims)
-    table = found_table(some, [""] * len(some))
-    return [Section(BESIDE, (), (table, *traced(some, [RESULTS] * len(some))))] if some else []
+def _findings_section(claims: Sequence[Document]) -> list[Section]:
+    findings = select_findings(claims)
+    table = make_findings_table(findings, [""] * len(findings))
+    return (
+        [Section(BESIDE, (), (table, *make_trace_table(findings, [RESULTS] * len(findings))))]
+        if findings
+        else []
+    )
 
 
-def _warning(document: Document) -> Callout:
-    names = ", ".join(one["told"] for one in document["data"] if one["stand_in"])
+def _warn_of_stand_in(document: Document) -> Callout:
+    names = ", ".join(table["told"] for table in document["data"] if table["stand_in"])
     return Callout(
         f"These are not the paper's people: {names}. The numbers show that the study runs; they "
         "say nothing about the paper, and no claim is compared.",
@@ -114,7 +116,7 @@ def _warning(document: Document) -> Callout:
     )
 
 
-def _drawn(charts: Mapping[str, Spec]) -> list[Section]:
+def _chart_section(charts: Mapping[str, Spec]) -> list[Section]:
     """On the page's own ground: white and an edge are for the chart alone in a file."""
     blocks = tuple(
         Chart(
@@ -126,76 +128,78 @@ def _drawn(charts: Mapping[str, Spec]) -> list[Section]:
     return [Section("Charts" if len(blocks) > 1 else "Chart", (), blocks)] if blocks else []
 
 
-def _notes(notes: Sequence[str]) -> list[Section]:
+def _notes_section(notes: Sequence[str]) -> list[Section]:
     return [Section("Assumed, and not as in the paper", tuple(notes))] if notes else []
 
 
-def _made(document: Document, charts: Mapping[str, Spec]) -> tuple[Block, ...]:
+def _origin_blocks(document: Document, charts: Mapping[str, Spec]) -> tuple[Block, ...]:
     files = [
         (RESULTS, "everything on this page, for programs"),
         (ROWS, f"the measurements, {len(document['rows']):,} rows"),
         *((f"{name}.svg", "the chart alone") for name in charts),
     ]
     return (
-        *_data(document["data"]),
-        Fields(tuple(_settings(document)), "Parameters"),
+        *_data_table(document["data"]),
+        Fields(tuple(_list_settings(document)), "Parameters"),
         Table(("File", "Holds"), tuple((NotedText(name, link=name), what) for name, what in files)),
-        Code(_again(document), "Run it again, in Python" if _changed(document) else "Run it again"),
+        Code(
+            _command_to_repeat(document),
+            "Run it again, in Python" if _find_changed_settings(document) else "Run it again",
+        ),
     )
 
 
-def _data(tables: Sequence[Document]) -> tuple[Block, ...]:
+def _data_table(tables: Sequence[Document]) -> tuple[Block, ...]:
     if not tables:
         return ()
     rows = tuple(
-        (NotedText(one["told"], f"`{one['sha256']}`" if one["sha256"] else ""), one["rows"])
-        for one in tables
+        (NotedText(table["told"], f"`{table['sha256']}`" if table["sha256"] else ""), table["rows"])
+        for table in tables
     )
     return (Table(("Data, with its SHA-256", "Rows"), rows),)
 
 
-def _settings(document: Document) -> list[Fact]:
+def _list_settings(document: Document) -> list[Fact]:
     """Every setting, and beside one that is not the study's own which that is."""
-    seeds, other = document["seeds"], _changed(document)
+    seeds, other = document["seeds"], _find_changed_settings(document)
     own = document.get("usual", {}).get("settings", {})
     drawn = ", ".join(map(str, seeds)) if len(seeds) > 1 else "nothing is drawn at random, or once"
-    asked = [
+    settings = [
         Fact(
             name.replace("_", " "),
-            _value(value),
-            f"(the study's own: {_value(own[name])})" if name in other else "",
+            _format_value(value),
+            f"(the study's own: {_format_value(own[name])})" if name in other else "",
         )
         for name, value in document["settings"].items()
     ]
-    return [*asked, Fact("seeds", drawn)]
+    return [*settings, Fact("seeds", drawn)]
 
 
-def _changed(document: Document) -> dict[str, Any]:
-    """The settings that are not the study's own."""
+def _find_changed_settings(document: Document) -> dict[str, Any]:
     own = document.get("usual", {}).get("settings", {})
     return {
         name: value
         for name, value in document["settings"].items()
-        if name in own and _value(value) != _value(own[name])
+        if name in own and _format_value(value) != _format_value(own[name])
     }
 
 
-def _value(value: Any) -> str:
+def _format_value(value: Any) -> str:
     if isinstance(value, Mapping):
-        return ", ".join(f"{name}: {_value(part)}" for name, part in value.items())
+        return ", ".join(f"{name}: {_format_value(part)}" for name, part in value.items())
     if isinstance(value, list | tuple):
-        return ", ".join(_value(part) for part in value) or "none"
+        return ", ".join(_format_value(part) for part in value) or "none"
     if isinstance(value, bool):
         return "yes" if value else "no"
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def _again(document: Document) -> str:
+def _command_to_repeat(document: Document) -> str:
     """The line to type; other settings than the study's own are asked for in Python alone."""
-    seeds, own = len(document["seeds"]), "own" in {one["name"] for one in document["data"]}
+    seeds, own = len(document["seeds"]), "own" in {table["name"] for table in document["data"]}
     usual = document.get("usual", {}).get("seeds", 1)
     other = seeds if seeds != usual else None
-    if changed := _changed(document):
+    if changed := _find_changed_settings(document):
         parts = [f'"{document["study"]}"', '"studies/"']
         parts += [f"seeds={other}"] if other else []
         parts += ["stand_in=True"] if document["stand_in"] else []
@@ -209,8 +213,8 @@ def _again(document: Document) -> str:
     return " ".join(parts)
 
 
-def _foot(made: Document) -> str:
-    told = [f"Shoal {made['version']}"] if "version" in made else []
-    told += [f"code `{made['code'][:12]}`"] if "code" in made else []
-    told += [f"{made['seconds']:,.1f} seconds"] if "seconds" in made else []
-    return ", ".join(told) + "." if told else ""
+def _make_foot(origin: Document) -> str:
+    parts = [f"Shoal {origin['version']}"] if "version" in origin else []
+    parts += [f"code `{origin['code'][:12]}`"] if "code" in origin else []
+    parts += [f"{origin['seconds']:,.1f} seconds"] if "seconds" in origin else []
+    return ", ".join(parts) + "." if parts else ""

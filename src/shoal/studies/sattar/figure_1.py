@@ -13,11 +13,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from shoal.studies.claims import FOUND, Claim, Number, Row, Rows, chosen, number
+from shoal.studies.claims import FOUND, Claim, Number, Row, Rows, compute_mean, select_rows
 from shoal.studies.experiment import Experiment, Spec
 from shoal.studies.laboratory import Lab
-from shoal.studies.pages.charts import lines
-from shoal.studies.sattar.pattern import follows, middle, ordered, patterns
+from shoal.studies.pages.lines import draw_lines
+from shoal.studies.sattar.pattern import find_middle, is_following, is_same_order, score_patterns
 from shoal.studies.sattar.two_samples import (
     AT_LEAST,
     CODES,
@@ -32,9 +32,9 @@ from shoal.studies.sattar.two_samples import (
     SIMULATION,
     C,
     L,
-    cells,
-    compared,
-    kept,
+    compare_estimators,
+    filter_rows,
+    list_cells,
 )
 
 PEOPLE = (EVERYBODY, OCCUPIED)
@@ -44,21 +44,23 @@ WITH = {EVERYBODY: "everybody", OCCUPIED: "those with an occupation"}
 
 def measure(lab: Lab) -> list[Row]:
     """Every overlap and k; the paper's estimates at one C; and each estimator's pattern."""
-    asked = lab.settings
-    rows = lab.measured(compared, cells(lab, asked["overlap"], asked["k"], CODES))
-    at_c = [row for row in kept(rows, confidence=C) if row["estimator"] in ESTIMATORS]
-    return [*at_c, *patterns(at_c)]
+    settings = lab.settings
+    rows = lab.measure_cells(
+        compare_estimators, list_cells(lab, settings["overlap"], settings["k"], CODES)
+    )
+    at_c = [row for row in filter_rows(rows, confidence=C) if row["estimator"] in ESTIMATORS]
+    return [*at_c, *score_patterns(at_c)]
 
 
 def claims(rows: Rows) -> list[Claim]:
     """How far the estimate and the real risk move with the overlap, and with k."""
-    return [_with_overlap(rows), _with_k(rows)]
+    return [_overlap_claim(rows), _k_claim(rows)]
 
 
-def _with_overlap(rows: Rows) -> Claim:
-    changes = _changes(rows, "overlap")
-    followed = _where(follows(one, real) for one, real in changes)
-    told = [
+def _overlap_claim(rows: Rows) -> Claim:
+    changes = _collect_changes(rows, "overlap")
+    followed = _describe_where(is_following(estimate, real) for estimate, real in changes)
+    simulated = [
         _score(
             rows,
             "change_overlap",
@@ -70,40 +72,45 @@ def _with_overlap(rows: Rows) -> Claim:
         for people in PEOPLE
     ]
     return Claim(
-        f"{ON}{_ends(rows, 'overlap')} {_moved(changes)}; the estimate follows the real risk "
+        f"{ON}{_describe_ends(rows, 'overlap')} {_describe_changes(changes)}; the estimate follows "
+        "the real risk "
         f"{followed}. The simulation, which is told how many are in both, changes by "
-        f"{_both(told)}.",
+        f"{_describe_both(simulated)}.",
         "",
-        tuple(one for pair in changes for one in pair),
+        tuple(number for pair in changes for number in pair),
         FOUND,
-        because=tuple(told),
+        because=tuple(simulated),
     )
 
 
-def _with_k(rows: Rows) -> Claim:
-    changes, touched = _changes(rows, "k"), _changes(rows, "k", "_in_both")
+def _k_claim(rows: Rows) -> Claim:
+    changes, touched = _collect_changes(rows, "k"), _collect_changes(rows, "k", "_in_both")
     ranks, inside = (
-        [_score(rows, of, people, f"{people}, rank correlation over k{said}") for people in PEOPLE]
-        for of, said in (("rank_k", ""), ("rank_k_in_both", ", classes with somebody in both"))
+        [_score(rows, of, people, f"{people}, rank correlation over k{among}") for people in PEOPLE]
+        for of, among in (("rank_k", ""), ("rank_k_in_both", ", classes with somebody in both"))
     )
     same, also = (
-        _where(ordered(rank, *pair) for rank, pair in zip(some, pairs, strict=True))
-        for some, pairs in ((ranks, changes), (inside, touched))
+        _describe_where(
+            is_same_order(rank, *pair) for rank, pair in zip(correlations, pairs, strict=True)
+        )
+        for correlations, pairs in ((ranks, changes), (inside, touched))
     )
-    followed = _where(follows(one, real) for one, real in changes)
+    followed = _describe_where(is_following(estimate, real) for estimate, real in changes)
     return Claim(
-        f"{ON}{_ends(rows, 'k')} {_moved(changes)}; the estimate follows the real risk {followed}, "
-        f"and is in the same order {same}: rank correlation {_both(ranks, '.2f')}. Among the "
-        f"classes with somebody in both it is in the same order {also}: {_both(inside, '.2f')}.",
+        f"{ON}{_describe_ends(rows, 'k')} {_describe_changes(changes)}; the estimate follows the "
+        f"real risk {followed}, "
+        f"and is in the same order {same}: rank correlation {_describe_both(ranks, '.2f')}. Among "
+        "the "
+        f"classes with somebody in both it is in the same order {also}: "
+        f"{_describe_both(inside, '.2f')}.",
         "",
-        tuple(one for pair in changes for one in pair),
+        tuple(number for pair in changes for number in pair),
         FOUND,
         because=(*ranks, *inside, *(real for _, real in touched)),
     )
 
 
-def _changes(rows: Rows, way: str, against: str = "") -> list[tuple[Number, Number]]:
-    """Of each kind of people the change of the estimate, and that of the real risk."""
+def _collect_changes(rows: Rows, way: str, against: str = "") -> list[tuple[Number, Number]]:
     among = ", classes with somebody in both" if against else ""
     return [
         (
@@ -120,7 +127,7 @@ def _changes(rows: Rows, way: str, against: str = "") -> list[tuple[Number, Numb
     ]
 
 
-def _ends(rows: Rows, way: str) -> str:
+def _describe_ends(rows: Rows, way: str) -> str:
     least, most = (pick(row[way] for row in rows if way in row) for pick in (min, max))
     return (
         f"from k = {least} to k = {most}"
@@ -129,21 +136,22 @@ def _ends(rows: Rows, way: str) -> str:
     )
 
 
-def _moved(changes: Sequence[tuple[Number, Number]]) -> str:
+def _describe_changes(changes: Sequence[tuple[Number, Number]]) -> str:
     estimates, reals = zip(*changes, strict=True)
-    return f"the paper's estimate changes by {_both(estimates)}, the real risk by {_both(reals)}"
+    return (
+        f"the paper's estimate changes by {_describe_both(estimates)}, the real risk by "
+        f"{_describe_both(reals)}"
+    )
 
 
-def _both(some: Sequence[Number], form: str = "+.1f") -> str:
-    """Of everybody, and of those with an occupation."""
+def _describe_both(numbers: Sequence[Number], form: str = "+.1f") -> str:
     unit = " points" if form.startswith("+") else ""
-    first, second = (f"{one.mean:{form}}{unit}" for one in some)
+    first, second = (f"{number.mean:{form}}{unit}" for number in numbers)
     return f"{first} ({EVERYBODY}) and {second} ({OCCUPIED})"
 
 
-def _where(found: Iterable[bool]) -> str:
-    """Of whom something holds."""
-    of = [people for people, holds in zip(PEOPLE, found, strict=True) if holds]
+def _describe_where(flags: Iterable[bool]) -> str:
+    of = [people for people, holds in zip(PEOPLE, flags, strict=True) if holds]
     return f"with {' and '.join(WITH[people] for people in of)}" if of else "with neither"
 
 
@@ -151,43 +159,45 @@ def _score(
     rows: Rows, of: str, people: str, said: str, unit: str = "", by: str = AT_LEAST
 ) -> Number:
     c = C if by == AT_LEAST else None
-    return number(rows, of, said=said, unit=unit, people=people, estimator=by, confidence=c, l=L)
+    return compute_mean(
+        rows, of, said=said, unit=unit, people=people, estimator=by, confidence=c, l=L
+    )
 
 
 def charts(rows: Rows) -> dict[str, Spec]:
     """Against the overlap, against k, and the paper's own for every k."""
-    shown = [row for row in chosen(rows, l=L) if "overlap" in row]
-    k, overlap = middle(shown, "k"), middle(shown, "overlap")
-    ours = [{**row, "each_k": f"k = {row['k']}"} for row in chosen(shown, estimator=AT_LEAST)]
+    shown = [row for row in select_rows(rows, l=L) if "overlap" in row]
+    k, overlap = find_middle(shown, "k"), find_middle(shown, "overlap")
+    ours = [{**row, "each_k": f"k = {row['k']}"} for row in select_rows(shown, estimator=AT_LEAST)]
     about = f"{ON}the share of classes estimated to be exposed (l = {L}, C = {C})."
-    drawn: dict[str, Any] = {"y": "estimated", "panel": "people", "labels": LABELS, "unit": " %"}
-    at_k, at_overlap = chosen(shown, k=k), chosen(shown, overlap=overlap)
+    common: dict[str, Any] = {"y": "estimated", "panel": "people", "labels": LABELS, "unit": " %"}
+    at_k, at_overlap = select_rows(shown, k=k), select_rows(shown, overlap=overlap)
     return {
-        "against-overlap": lines(
+        "against-overlap": draw_lines(
             at_k,
             x="overlap",
             by="estimator",
-            **drawn,
+            **common,
             log_y=True,
             about=about,
-            title=f"At k = {k}, {_titled(at_k, 'overlap')}",
+            title=f"At k = {k}, {_make_title(at_k, 'overlap')}",
         ),
-        "against-k": lines(
+        "against-k": draw_lines(
             at_overlap,
             x="k",
             by="estimator",
-            **drawn,
+            **common,
             log_x=True,
             about=about,
-            title=f"With {overlap:,} people in both, {_titled(at_overlap, 'k')}",
+            title=f"With {overlap:,} people in both, {_make_title(at_overlap, 'k')}",
         ),
-        "paper-for-every-k": lines(
+        "paper-for-every-k": draw_lines(
             ours,
             x="overlap",
             by="each_k",
-            **drawn,
+            **common,
             about=about,
-            title=f"In the mean over k, {_titled(ours, 'overlap', (AT_LEAST,))}",
+            title=f"In the mean over k, {_make_title(ours, 'overlap', (AT_LEAST,))}",
         ),
     }
 
@@ -195,20 +205,21 @@ def charts(rows: Rows) -> dict[str, Spec]:
 NAMED = {AT_LEAST: "the paper's estimate", SIMULATION: "the simulation"}
 
 
-def _titled(rows: Rows, way: str, told: Sequence[str] = (AT_LEAST, SIMULATION)) -> str:
-    """How far the estimates move from the least to the most, each kind of people by itself."""
+def _make_title(rows: Rows, way: str, estimators: Sequence[str] = (AT_LEAST, SIMULATION)) -> str:
     least, most = (pick(row[way] for row in rows) for pick in (min, max))
     moved = []
-    for one in told:
+    for estimator in estimators:
         ends = [
             [
-                number(rows, "estimated", people=people, estimator=one, **{way: end}).mean
+                compute_mean(
+                    rows, "estimated", people=people, estimator=estimator, **{way: end}
+                ).mean
                 for end in (least, most)
             ]
             for people in PEOPLE
         ]
         moves = " and ".join(f"{b - a:+.1f}" for a, b in ends)
-        moved.append(f"{NAMED[one]} moves by {moves} points")
+        moved.append(f"{NAMED[estimator]} moves by {moves} points")
     where = " and ".join(PEOPLE)
     return f"from {least:,} to {most:,} {WORDS[way]}, {', '.join(moved)} ({where})"
 

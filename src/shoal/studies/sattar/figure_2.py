@@ -16,11 +16,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from shoal.studies.claims import FOUND, Claim, Number, Row, Rows, chosen, number
+from shoal.studies.claims import FOUND, Claim, Number, Row, Rows, compute_mean, select_rows
 from shoal.studies.experiment import Experiment, Spec
 from shoal.studies.laboratory import Lab
-from shoal.studies.pages.charts import lines
-from shoal.studies.sattar.pattern import middle
+from shoal.studies.pages.lines import draw_lines
+from shoal.studies.sattar.pattern import find_middle
 from shoal.studies.sattar.two_samples import (
     CODES,
     DATA,
@@ -31,9 +31,9 @@ from shoal.studies.sattar.two_samples import (
     SETTINGS,
     SIMULATION,
     L,
-    cells,
-    compared,
-    kept,
+    compare_estimators,
+    filter_rows,
+    list_cells,
 )
 
 PEOPLE = (EVERYBODY, OCCUPIED)
@@ -43,49 +43,52 @@ ON = "On the stacked Los Angeles files, with k and l of ours, "
 
 def measure(lab: Lab) -> list[Row]:
     """Every overlap, k and l: what came true, once for all estimators."""
-    asked = lab.settings
-    rows = lab.measured(compared, cells(lab, asked["overlap"], asked["k"], CODES))
+    settings = lab.settings
+    rows = lab.measure_cells(
+        compare_estimators, list_cells(lab, settings["overlap"], settings["k"], CODES)
+    )
     return [
         {name: value for name, value in row.items() if name not in ESTIMATED}
-        for row in kept(rows, estimator=SIMULATION)
+        for row in filter_rows(rows, estimator=SIMULATION)
     ]
 
 
 def claims(rows: Rows) -> list[Claim]:
     """What needs no second release; and whom the two releases have nothing in common about."""
-    return [_alone(rows), _no_match(rows)]
+    return [_single_release_claim(rows), _no_match_claim(rows)]
 
 
-def _alone(rows: Rows) -> Claim:
-    at = {"k": middle(rows, "k"), "overlap": middle(rows, "overlap"), "l": L}
-    real, alone, part = (
+def _single_release_claim(rows: Rows) -> Claim:
+    at = {"k": find_middle(rows, "k"), "overlap": find_middle(rows, "overlap"), "l": L}
+    real, single, part = (
         [
-            number(rows, of, said=f"{people}, {said}", unit=unit, people=people, **at)
+            compute_mean(rows, of, said=f"{people}, {words}", unit=unit, people=people, **at)
             for people in PEOPLE
         ]
-        for of, said, unit in (
+        for of, words, unit in (
             ("real", "exposed classes, % of all", " %"),
             ("alone", "classes exposed by our release alone, % of all", " %"),
             ("alone_of_exposed", "exposed by our release alone, % of the exposed", " %"),
         )
     )
-    told = "; ".join(
-        f"{people}: {whole.mean:.1f} % of all classes are exposed, and {some.mean:.0f} % of these "
+    parts = "; ".join(
+        f"{people}: {exposed.mean:.1f} % of all classes are exposed, and {share.mean:.0f} % of "
+        "these "
         f"have fewer than {L} values in our release alone"
-        for people, whole, some in zip(PEOPLE, real, part, strict=True)
+        for people, exposed, share in zip(PEOPLE, real, part, strict=True)
     )
     return Claim(
-        f"{ON}at k = {at['k']} with {at['overlap']:,} people in both: {told}.",
+        f"{ON}at k = {at['k']} with {at['overlap']:,} people in both: {parts}.",
         "",
         (*real, *part),
         FOUND,
-        because=(*alone, *_touched(rows, at)),
+        because=(*single, *_collect_touched(rows, at)),
     )
 
 
-def _touched(rows: Rows, at: Mapping[str, Any]) -> list[Number]:
+def _collect_touched(rows: Rows, at: Mapping[str, Any]) -> list[Number]:
     return [
-        number(
+        compute_mean(
             rows,
             "real_of_those_in_both",
             unit=" %",
@@ -97,9 +100,9 @@ def _touched(rows: Rows, at: Mapping[str, Any]) -> list[Number]:
     ]
 
 
-def _no_match(rows: Rows) -> Claim:
-    found = [
-        number(
+def _no_match_claim(rows: Rows) -> Claim:
+    unmatched = [
+        compute_mean(
             rows,
             "no_match",
             unit=" classes",
@@ -109,14 +112,14 @@ def _no_match(rows: Rows) -> Claim:
         )
         for people in PEOPLE
     ]
-    none = all(one.most == 0 for one in found)
+    none = all(number.most == 0 for number in unmatched)
     return Claim(
         f"{ON}{'no' if none else 'some'} class has somebody in both to whom the two releases leave "
         "no value at all. The paper asks of a match that some value is common, and of an exposed "
         "class that fewer than l are: no value left is counted here as no match, which "
         f"{'changes nothing' if none else 'leaves such classes out'}.",
         "",
-        tuple(found),
+        tuple(unmatched),
         FOUND,
     )
 
@@ -125,53 +128,52 @@ def charts(rows: Rows) -> dict[str, Spec]:
     """Against the overlap for each k, against k for each overlap, and what one release exposes."""
     shown = [
         {**row, "each_k": f"k = {row['k']}", "each_overlap": f"{row['overlap']:,} in both"}
-        for row in chosen(rows, l=L)
+        for row in select_rows(rows, l=L)
     ]
-    k, overlap = middle(shown, "k"), middle(shown, "overlap")
-    drawn: dict[str, Any] = {"y": "real", "panel": "people", "labels": LABELS, "unit": " %"}
+    k, overlap = find_middle(shown, "k"), find_middle(shown, "overlap")
+    common: dict[str, Any] = {"y": "real", "panel": "people", "labels": LABELS, "unit": " %"}
     about = f"{ON}the share of classes that are exposed at l = {L}, counted with both releases."
     two = [
-        {**row, "share": row[of], "counted": said}
-        for row in chosen(shown, overlap=overlap)
-        for of, said in (("real", "exposed by both"), ("alone", "exposed by ours alone"))
+        {**row, "share": row[of], "counted": words}
+        for row in select_rows(shown, overlap=overlap)
+        for of, words in (("real", "exposed by both"), ("alone", "exposed by ours alone"))
     ]
     return {
-        "against-overlap": lines(
+        "against-overlap": draw_lines(
             shown,
             x="overlap",
             by="each_k",
-            **drawn,
+            **common,
             about=about,
-            title=_moves(shown, "overlap", "k", k),
+            title=_make_title(shown, "overlap", "k", k),
         ),
-        "against-k": lines(
+        "against-k": draw_lines(
             shown,
             x="k",
             by="each_overlap",
-            **drawn,
+            **common,
             log_x=True,
             about=about,
-            title=_moves(shown, "k", "overlap", overlap),
+            title=_make_title(shown, "k", "overlap", overlap),
         ),
-        "by-one-release": lines(
+        "by-one-release": draw_lines(
             two,
             x="k",
             by="counted",
-            **{**drawn, "y": "share"},
+            **{**common, "y": "share"},
             log_x=True,
             about=f"{ON}at {overlap:,} people in both: exposed classes, and those of them that "
             f"have fewer than {L} values in our release alone.",
-            title=f"Exposed by our release alone, mean over k: {_parts(two)}",
+            title=f"Exposed by our release alone, mean over k: {_describe_parts(two)}",
         ),
     }
 
 
-def _moves(rows: Rows, way: str, fixed: str, at: object) -> str:
-    """The real risk at the least and the most, for both kinds of people."""
+def _make_title(rows: Rows, way: str, fixed: str, at: object) -> str:
     ends = [pick(row[way] for row in rows) for pick in (min, max)]
-    told = [
+    parts = [
         " to ".join(
-            f"{number(rows, 'real', people=people, **{way: end, fixed: at}).mean:.1f}"
+            f"{compute_mean(rows, 'real', people=people, **{way: end, fixed: at}).mean:.1f}"
             for end in ends
         )
         + f" % ({people})"
@@ -181,13 +183,13 @@ def _moves(rows: Rows, way: str, fixed: str, at: object) -> str:
         where = f"At k = {at}, from {ends[0]:,} to {ends[1]:,} people in both"
     else:
         where = f"With {at:,} people in both, from k = {ends[0]} to {ends[1]}"
-    return f"{where}, the real risk goes from {' and '.join(told)}"
+    return f"{where}, the real risk goes from {' and '.join(parts)}"
 
 
-def _parts(rows: Rows) -> str:
+def _describe_parts(rows: Rows) -> str:
     return "; ".join(
-        f"{number(rows, 'alone', people=people).mean:.1f} of "
-        f"{number(rows, 'real', people=people).mean:.1f} % ({people})"
+        f"{compute_mean(rows, 'alone', people=people).mean:.1f} of "
+        f"{compute_mean(rows, 'real', people=people).mean:.1f} % ({people})"
         for people in PEOPLE
     )
 

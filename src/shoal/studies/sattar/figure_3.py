@@ -12,13 +12,30 @@ Not as in the paper: the data, and k, l and C, which it does not give (`two_samp
 
 from __future__ import annotations
 
-from shoal.studies.claims import AGREES, DIFFERS, PARTLY, Claim, Number, Row, Rows, chosen, number
+from shoal.studies.claims import (
+    AGREES,
+    DIFFERS,
+    PARTLY,
+    Claim,
+    Number,
+    Row,
+    Rows,
+    compute_mean,
+    select_rows,
+)
 from shoal.studies.experiment import Experiment
 from shoal.studies.laboratory import Lab
-from shoal.studies.sattar.beside import charts
-from shoal.studies.sattar.level import best_c, level, lifted
-from shoal.studies.sattar.pattern import LEAST, MOST, NOISE, judged, patterns, verdict
-from shoal.studies.sattar.scores import PEOPLE, score
+from shoal.studies.sattar.figure_3_charts import charts
+from shoal.studies.sattar.level import judge_best_c, judge_level, judge_lifted_assumptions
+from shoal.studies.sattar.pattern import (
+    LEAST,
+    MOST,
+    NOISE,
+    decide_verdict,
+    judge_patterns,
+    score_patterns,
+)
+from shoal.studies.sattar.scores import PEOPLE, find_score
 from shoal.studies.sattar.two_samples import (
     AT_LEAST,
     BEST,
@@ -31,8 +48,8 @@ from shoal.studies.sattar.two_samples import (
     SIMULATION,
     C,
     L,
-    cells,
-    compared,
+    compare_estimators,
+    list_cells,
 )
 
 WAYS = {"overlap": "the overlaps", "k": "k"}
@@ -45,107 +62,119 @@ FEW = 12
 
 def measure(lab: Lab) -> list[Row]:
     """Every overlap but the largest, every k, l and C; occupations as they are and in groups."""
-    asked = lab.settings
+    settings = lab.settings
     rows = [
         row
-        for told in (CODES, GROUPS)
-        for row in lab.measured(compared, cells(lab, asked["overlap"][:-1], asked["k"], told))
+        for occupations in (CODES, GROUPS)
+        for row in lab.measure_cells(
+            compare_estimators,
+            list_cells(lab, settings["overlap"][:-1], settings["k"], occupations),
+        )
     ]
     first = [row for row in rows if row["l"] == L and row["confidence"] in (None, C)]
-    scores = patterns(rows)
-    return [*first, *scores, *_judged(scores)]
+    scores = score_patterns(rows)
+    return [*first, *scores, *_judge_estimates(scores)]
 
 
-def _judged(scores: Rows) -> list[Row]:
+def _judge_estimates(scores: Rows) -> list[Row]:
     """Whether each of the paper's estimates follows, at every l and C; and the simulation."""
     whose = {AT_LEAST: PAPER, BEST: PAPER, SIMULATION: SIMULATION}
     return [
         {**row, "judged": whose[row["estimator"]]}
-        for row in judged([one for one in scores if one["estimator"] in whose])
+        for row in judge_patterns([row for row in scores if row["estimator"] in whose])
     ]
 
 
 def claims(rows: Rows) -> list[Claim]:
     """The pattern; and beside it the level."""
-    return [_pattern(rows), level(rows), best_c(rows), lifted(rows)]
+    return [
+        _pattern_claim(rows),
+        judge_level(rows),
+        judge_best_c(rows),
+        judge_lifted_assumptions(rows),
+    ]
 
 
-def _pattern(rows: Rows) -> Claim:
+def _pattern_claim(rows: Rows) -> Claim:
     """Every setting is judged, both ways together, for the paper leaves all of them open."""
-    ours = tuple(_share(rows, f"followed_{way}", f"over {said}") for way, said in WAYS.items())
-    tried = chosen(rows, judged=PAPER)
-    found = verdict([bool(row["followed_both"]) for row in tried])
-    if found == DIFFERS and any(one.mean >= MOSTLY for one in ours):
-        found = PARTLY
+    ours = tuple(
+        _share_number(rows, f"followed_{way}", f"over {words}") for way, words in WAYS.items()
+    )
+    tried = select_rows(rows, judged=PAPER)
+    decision = decide_verdict([bool(row["followed_both"]) for row in tried])
+    if decision == DIFFERS and any(number.mean >= MOSTLY for number in ours):
+        decision = PARTLY
     return Claim(
         f"{ON}the risk estimated from one release captures the pattern of the real risk: from the "
         "smallest to the largest overlap, and k, it changes in the same direction, by "
         f"{LEAST:g} to {MOST:g} times as much.",
         "captures the pattern",
         ours,
-        found,
-        "" if found == AGREES else _why(rows),
-        tuple(_because(rows)),
+        decision,
+        "" if decision == AGREES else _explain(rows),
+        tuple(_collect_reasons(rows)),
     )
 
 
-def _why(rows: Rows) -> str:
+def _explain(rows: Rows) -> str:
     """How many settings follow which way, which these are, and how far the shown one moves."""
-    tried = chosen(rows, judged=PAPER)
-    told = "; ".join(
-        f"over {said} it follows in {len(fits)} of {len(tried)} settings{_named(fits)}"
-        for way, said in WAYS.items()
+    tried = select_rows(rows, judged=PAPER)
+    counts = "; ".join(
+        f"over {words} it follows in {len(fits)} of {len(tried)} settings{_list_settings(fits)}"
+        for way, words in WAYS.items()
         for fits in [[row for row in tried if row[f"followed_{way}"]]]
     )
     both = len([row for row in tried if row["followed_both"]])
     touched = len([row for row in tried if row["followed_k_in_both"]])
-    moved = "; ".join(f"{one.said} {one.mean:+.1f}" for one in _moves(rows))
+    moved = "; ".join(f"{number.said} {number.mean:+.1f}" for number in _collect_changes(rows))
     return (
         f"It follows where both change by more than {NOISE:g} standard deviations over the seeds, "
         f"in the same direction, and it by {LEAST:g} to {MOST:g} times as much, and in part where "
         f"it does so one way in {MOSTLY} % of the settings: limits of ours. "
         "Which pattern is meant, and of which reading, l and C, is not said, so all that were "
-        f"tried are judged: {told}; both ways in {both}. Against the classes with somebody in both "
+        f"tried are judged: {counts}; both ways in {both}. Against the classes with somebody in "
+        "both "
         f"alone it follows over k in {touched}. At l = {L} and C = {C} ({AT_LEAST}) the changes "
         f"are, in points: {moved}."
     )
 
 
-def _named(fits: Rows) -> str:
-    """The settings, where they are few."""
+def _list_settings(fits: Rows) -> str:
     if not 0 < len(fits) <= FEW:
         return ""
-    told = [
+    settings = [
         f"{row['people']}, {row['occupations']}, {row['estimator']}, l = {row['l']}, "
         f"C = {row['confidence']:g}"
         for row in fits
     ]
-    return f" ({'; '.join(told)})"
+    return f" ({'; '.join(settings)})"
 
 
-def _because(rows: Rows) -> list[Number]:
+def _collect_reasons(rows: Rows) -> list[Number]:
     """What the reason says, in numbers; and what the simulation does."""
     shares = [
-        _share(rows, "followed_both", "both ways"),
-        _share(rows, "followed_k_in_both", "over k, classes with somebody in both"),
+        _share_number(rows, "followed_both", "both ways"),
+        _share_number(rows, "followed_k_in_both", "over k, classes with somebody in both"),
         *(
-            _share(rows, f"followed_{way}", f"over {said}", SIMULATION)
-            for way, said in WAYS.items()
+            _share_number(rows, f"followed_{way}", f"over {words}", SIMULATION)
+            for way, words in WAYS.items()
         ),
     ]
-    return [*shares, *_moves(rows)]
+    return [*shares, *_collect_changes(rows)]
 
 
-def _share(rows: Rows, of: str, said: str, whose: str = PAPER) -> Number:
-    return number(rows, of, said=f"{whose}, settings that follow {said}", unit=" %", judged=whose)
+def _share_number(rows: Rows, of: str, said: str, whose: str = PAPER) -> Number:
+    return compute_mean(
+        rows, of, said=f"{whose}, settings that follow {said}", unit=" %", judged=whose
+    )
 
 
-def _moves(rows: Rows) -> list[Number]:
+def _collect_changes(rows: Rows) -> list[Number]:
     return [
-        score(rows, f"{of}change_{way}", people, f"{people}, {said} over {along}", " points")
+        find_score(rows, f"{of}change_{way}", people, f"{people}, {words} over {along}", " points")
         for way, along in WAYS.items()
         for people in PEOPLE
-        for of, said in (("", "estimate"), ("real_", "real risk"))
+        for of, words in (("", "estimate"), ("real_", "real risk"))
     ]
 
 

@@ -15,12 +15,12 @@ SCHEMA = shoal.Schema.of(quasi=QUASI, sensitive=SENSITIVE)
 Lines = list[dict[str, str]]
 
 
-def original(hospital: str) -> Lines:
+def read_original(hospital: str) -> Lines:
     """Table 1: everybody with their name, in the order printed."""
     return _lines(f"sattar_table1_{hospital.lower()}.csv")
 
 
-def published(hospital: str) -> Lines:
+def read_published(hospital: str) -> Lines:
     """Table 2, with hospital A's eighth row as its original has it."""
     return _lines(f"sattar_table2_{hospital.lower()}.csv")
 
@@ -30,18 +30,18 @@ def _lines(name: str) -> Lines:
         return list(csv.DictReader(file))
 
 
-def in_both() -> list[str]:
+def list_people_in_both() -> list[str]:
     """The names that both hospitals have, in A's order."""
-    there = {row["Name"] for row in original("B")}
-    return [row["Name"] for row in original("A") if row["Name"] in there]
+    there = {row["Name"] for row in read_original("B")}
+    return [row["Name"] for row in read_original("A") if row["Name"] in there]
 
 
-def label(row: Mapping[str, str]) -> dict[str, str]:
+def select_labels(row: Mapping[str, str]) -> dict[str, str]:
     """What a published row says of its person but the diagnosis."""
     return {column: row[column] for column in QUASI}
 
 
-def holds(
+def covers_person(
     person: Mapping[str, str], row: Mapping[str, str], columns: Sequence[str] = QUASI
 ) -> bool:
     """Whether a printed row's labels hold the person: an age range, ``*``, or stars for digits."""
@@ -54,12 +54,12 @@ def holds(
     return all(held[column] for column in columns)
 
 
-def classes(
+def find_covering_classes(
     person: Mapping[str, str], lines: Lines, columns: Sequence[str] = QUASI
 ) -> list[dict[str, str]]:
     """The labels of the classes that hold a person in these columns."""
-    found: Lines = []
-    for one in map(label, lines):
-        if one not in found and holds(person, one, columns):
-            found.append(one)
-    return found
+    labels: Lines = []
+    for labels_of_row in map(select_labels, lines):
+        if labels_of_row not in labels and covers_person(person, labels_of_row, columns):
+            labels.append(labels_of_row)
+    return labels

@@ -42,31 +42,31 @@ WEIGHT = 1.0
 """How much the table's shares of values weigh beside its counts of them: the two are the same."""
 
 
-def steps(ours: OurTable, asked: OverlapScenario) -> Iterator[ExposureEstimate]:
+def lift_assumptions(ours: OurTable, scenario: OverlapScenario) -> Iterator[ExposureEstimate]:
     """What lies between the paper's estimate and the closed form, in turn."""
-    appears = _appears(ours, asked)
+    appears = _chance_of_value(ours, scenario)
     fails = compute_chance_of_fewer(
-        ours.histogram.start, appears, np.full(ours.classes, -1), asked.l
+        ours.histogram.start, appears, np.full(ours.classes, -1), scenario.l
     )
-    yield ExposureEstimate(COUNTED, float((1 - fails < asked.confidence).mean()), fails)
+    yield ExposureEstimate(COUNTED, float((1 - fails < scenario.confidence).mean()), fails)
     yield ExposureEstimate(CHANCE, float(fails.mean()), fails)
-    somebody = 1 - (1 - asked.overlap) ** ours.histogram.rows
+    somebody = 1 - (1 - scenario.overlap) ** ours.histogram.rows
     yield ExposureEstimate(SOMEBODY, float((somebody * fails).mean()), somebody * fails)
-    own = somebody * _beside_own(ours.histogram, appears, asked.l - 1)
+    own = somebody * _chance_besides_own(ours.histogram, appears, scenario.l - 1)
     yield ExposureEstimate(OWN, float(own.mean()), own)
-    yield alike(ours, asked)
+    yield estimate_alike(ours, scenario)
 
 
-def _appears(ours: OurTable, asked: OverlapScenario) -> NDArray[np.float64]:
+def _chance_of_value(ours: OurTable, scenario: OverlapScenario) -> NDArray[np.float64]:
     """Of every class and value the chance that the value appears there, with people counted."""
     histogram = ours.histogram
     share = histogram.rows[histogram.class_] / ours.people * ours.prior[histogram.value]
     with np.errstate(divide="ignore"):
-        found: NDArray[np.float64] = -np.expm1(asked.rows * np.log1p(-share))
-    return found
+        chance: NDArray[np.float64] = -np.expm1(scenario.rows * np.log1p(-share))
+    return chance
 
 
-def _beside_own(
+def _chance_besides_own(
     histogram: Histogram, appears: NDArray[np.float64], need: int
 ) -> NDArray[np.float64]:
     """Per class how likely fewer than ``need`` values appear beside the own, the mean over people.
@@ -80,12 +80,12 @@ def _beside_own(
     pair = np.arange(start[-1]) + (first - start[:-1])[group]
     own = np.arange(len(of)) - first + start[:-1]
     fails = compute_chance_of_fewer(start, appears[pair], own, need)
-    found: NDArray[np.float64] = histogram.sum(fails * histogram.count) / histogram.rows
-    return found
+    share: NDArray[np.float64] = histogram.sum(fails * histogram.count) / histogram.rows
+    return share
 
 
-def alike(ours: OurTable, asked: OverlapScenario) -> ExposureEstimate:
+def estimate_alike(ours: OurTable, scenario: OverlapScenario) -> ExposureEstimate:
     """The closed form where anybody's value is like the whole table's."""
-    everybody = np.zeros(ours.people, np.int32)
-    one = LocalDistribution(ours, everybody, 0, WEIGHT, float("nan"))
-    return replace(estimate_by_closed_form(ours, one, asked), name=ALIKE)
+    one_group = np.zeros(ours.people, np.int32)
+    same_for_all = LocalDistribution(ours, one_group, 0, WEIGHT, float("nan"))
+    return replace(estimate_by_closed_form(ours, same_for_all, scenario), name=ALIKE)

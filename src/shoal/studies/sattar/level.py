@@ -8,127 +8,137 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import pairwise
 
-from shoal.studies.claims import FOUND, Claim, Number, Rows, number
-from shoal.studies.sattar.pattern import captured, middle
-from shoal.studies.sattar.scores import PEOPLE, STEPS, error, first, hindsight, score, told_c
+from shoal.studies.claims import FOUND, Claim, Number, Rows, compute_mean
+from shoal.studies.sattar.pattern import find_middle, is_captured
+from shoal.studies.sattar.scores import (
+    PEOPLE,
+    STEPS,
+    describe_best_c,
+    find_best_error,
+    find_error,
+    find_score,
+    select_shown,
+)
 from shoal.studies.sattar.two_samples import AT_LEAST, ESTIMATORS, GROUPS, ON
 
 
-def level(rows: Rows) -> Claim:
+def judge_level(rows: Rows) -> Claim:
     """Each estimator's error beside the best constant's."""
-    errors = [error(rows, people, by) for by in ESTIMATORS for people in PEOPLE]
-    limit = {people: _constant(rows, people) for people in PEOPLE}
-    fits = [one for one in errors if captured(one, limit[one.where["people"]])]
-    told = "; ".join(f"{by}, {_points(rows, by)}" for by in ESTIMATORS)
+    errors = [find_error(rows, people, by) for by in ESTIMATORS for people in PEOPLE]
+    limit = {people: _constant_error(rows, people) for people in PEOPLE}
+    fits = [number for number in errors if is_captured(number, limit[number.where["people"]])]
+    parts = "; ".join(f"{by}, {_describe_errors(rows, by)}" for by in ESTIMATORS)
     return Claim(
-        f"{ON}the estimates are off by, in points on average: {told}. The best constant is off by "
-        f"{_people(lambda people: limit[people].mean)}: the level is captured by: {_whose(fits)}.",
+        f"{ON}the estimates are off by, in points on average: {parts}. The best constant is off by "
+        f"{_describe_people(lambda people: limit[people].mean)}: the level is captured by: "
+        f"{_describe_captured(fits)}.",
         "",
         (*errors, *limit.values()),
         FOUND,
-        because=tuple(_beside(rows)),
+        because=tuple(_further_numbers(rows)),
     )
 
 
-def _points(rows: Rows, by: str) -> str:
-    return _people(lambda people: error(rows, people, by).mean)
+def _describe_errors(rows: Rows, by: str) -> str:
+    return _describe_people(lambda people: find_error(rows, people, by).mean)
 
 
-def _people(of: Callable[[str], float]) -> str:
+def _describe_people(of: Callable[[str], float]) -> str:
     return " and ".join(f"{of(people):.2f} ({people})" for people in PEOPLE)
 
 
-def _whose(fits: list[Number]) -> str:
-    """The estimators whose level is captured, and with whom."""
+def _describe_captured(fits: list[Number]) -> str:
     parts = []
     for by in ESTIMATORS:
-        with_ = [one.where["people"] for one in fits if one.where["estimator"] == by]
+        with_ = [number.where["people"] for number in fits if number.where["estimator"] == by]
         if with_:
             parts.append(by if len(with_) == len(PEOPLE) else f"{by} ({', '.join(with_)})")
     return " and ".join(parts) or "none"
 
 
-def _beside(rows: Rows) -> list[Number]:
+def _further_numbers(rows: Rows) -> list[Number]:
     """Bias, against the classes with somebody in both, in groups."""
-    told = [
+    scores = [
         ("bias", "mean of estimate less real risk", " points"),
         ("error_in_both", "mean error among classes with somebody in both", " points"),
     ]
     first_of = [
-        score(rows, of, people, f"{people}, {said}, {AT_LEAST}", unit)
-        for of, said, unit in told
+        find_score(rows, of, people, f"{people}, {words}, {AT_LEAST}", unit)
+        for of, words, unit in scores
         for people in PEOPLE
     ]
     grouped = [
-        score(
+        find_score(
             rows,
             "error",
             people,
             f"{people}, mean error, {AT_LEAST}, occupations in groups",
             " points",
-            told=GROUPS,
+            occupations=GROUPS,
         )
         for people in PEOPLE
     ]
     return [*first_of, *grouped]
 
 
-def best_c(rows: Rows) -> Claim:
+def judge_best_c(rows: Rows) -> Claim:
     """What the paper's estimate would do with the best C."""
-    best = [hindsight(rows, people) for people in PEOPLE]
-    limits = [_constant(rows, people) for people in PEOPLE]
+    best = [find_best_error(rows, people) for people in PEOPLE]
+    limits = [_constant_error(rows, people) for people in PEOPLE]
     fits = [
         people
-        for people, one, limit in zip(PEOPLE, best, limits, strict=True)
-        if captured(one, limit)
+        for people, number, limit in zip(PEOPLE, best, limits, strict=True)
+        if is_captured(number, limit)
     ]
-    told = " and ".join(f"{one.mean:.1f} points ({one.where['people']})" for one in best)
+    errors = " and ".join(f"{number.mean:.1f} points ({number.where['people']})" for number in best)
     return Claim(
-        f"{ON}with the best C of those tried, found in hindsight ({told_c(best)}), the paper's "
-        f"estimate is off by {told}. Level captured: {' and '.join(fits) or 'nowhere'}.",
+        f"{ON}with the best C of those tried, found in hindsight ({describe_best_c(best)}), the "
+        "paper's "
+        f"estimate is off by {errors}. Level captured: {' and '.join(fits) or 'nowhere'}.",
         "",
         tuple(best),
         FOUND,
-        because=(*limits, *(error(rows, people, AT_LEAST) for people in PEOPLE)),
+        because=(*limits, *(find_error(rows, people, AT_LEAST) for people in PEOPLE)),
     )
 
 
-def _constant(rows: Rows, people: str) -> Number:
-    said = f"{people}, mean error, the best constant"
-    return score(rows, "error_constant", people, said, " points")
+def _constant_error(rows: Rows, people: str) -> Number:
+    words = f"{people}, mean error, the best constant"
+    return find_score(rows, "error_constant", people, words, " points")
 
 
-def lifted(rows: Rows) -> Claim:
+def judge_lifted_assumptions(rows: Rows) -> Claim:
     """The error as assumptions of the paper's are lifted, one after the other."""
-    errors = {people: [error(rows, people, by) for by in STEPS] for people in PEOPLE}
-    told = "; ".join(
+    errors = {people: [find_error(rows, people, by) for by in STEPS] for people in PEOPLE}
+    steps = "; ".join(
         f"{people}: "
-        + ", ".join(f"{one.mean:.1f} ({by})" for by, one in zip(STEPS, some, strict=True))
-        for people, some in errors.items()
+        + ", ".join(f"{number.mean:.1f} ({by})" for by, number in zip(STEPS, numbers, strict=True))
+        for people, numbers in errors.items()
     )
-    most = " and ".join(f"{_largest(some)} ({people})" for people, some in errors.items())
-    found = [
-        number(
+    most = " and ".join(
+        f"{_find_largest_fall(numbers)} ({people})" for people, numbers in errors.items()
+    )
+    people_found = [
+        compute_mean(
             rows,
             "people_found",
             said=f"{people}, people found for each one there",
-            **first(people),
-            k=middle(rows, "k"),
-            overlap=middle(rows, "overlap"),
+            **select_shown(people),
+            k=find_middle(rows, "k"),
+            overlap=find_middle(rows, "overlap"),
         )
         for people in PEOPLE
     ]
     return Claim(
         f"{ON}as assumptions of the paper's are lifted one after the other, the mean error is, in "
-        f"points, {told}. It falls most at: {most}.",
+        f"points, {steps}. It falls most at: {most}.",
         "",
-        tuple(one for some in errors.values() for one in some),
+        tuple(number for numbers in errors.values() for number in numbers),
         FOUND,
-        because=tuple(found),
+        because=tuple(people_found),
     )
 
 
-def _largest(errors: list[Number]) -> str:
-    """The step at which the error falls most."""
-    falls = [one.mean - after.mean for one, after in pairwise(errors)]
+def _find_largest_fall(errors: list[Number]) -> str:
+    falls = [before.mean - after.mean for before, after in pairwise(errors)]
     return STEPS[1 + falls.index(max(falls))]

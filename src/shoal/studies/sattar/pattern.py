@@ -9,8 +9,8 @@ error_constant  the mean of |c - real| with the c that makes it least, the media
 …_in_both       the same against the share of exposed classes among those with somebody in both
 
 An estimate follows where it and the real risk change by more than the noise, the same way, and by
-about as much (`follows`). A rank correlation says nothing about that: of an estimate that does not
-move it is drawn at random, and one that moves ten times as far has it all the same.
+about as much (`is_following`). A rank correlation says nothing about that: of an estimate that does
+not move it is drawn at random, and one that moves ten times as far has it all the same.
 
 Spearman, The proof and measurement of association between two things, 1904. Where either is the
 same everywhere there is no order to compare: such a line has no rank correlation, and is left out.
@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from shoal.studies.claims import AGREES, DIFFERS, PARTLY, Number, Row, Rows, number
+from shoal.studies.claims import AGREES, DIFFERS, PARTLY, Number, Row, Rows, compute_mean
 
 SETTING = ("data", "people", "occupations", "l", "estimator", "confidence")
 Line = Sequence[Mapping[str, Any]]
@@ -53,124 +53,125 @@ FOLLOWED = {
 """Of each way what must follow what."""
 
 
-def patterns(rows: Rows) -> list[Row]:
+def score_patterns(rows: Rows) -> list[Row]:
     """A row of scores for each seed and each way to estimate."""
     by = (*SETTING, "seed")
     return [
-        {**dict(zip(by, key, strict=True)), **_scores(some)}
-        for key, some in _parted(rows, *by).items()
+        {**dict(zip(by, key, strict=True)), **_score_line(group)}
+        for key, group in _group_rows(rows, *by).items()
     ]
 
 
-def judged(scores: Rows) -> list[Row]:
+def judge_patterns(scores: Rows) -> list[Row]:
     """A row for each way to estimate, over its seeds: 100 where it follows, and 0 where not."""
-    found = []
-    for key, some in _parted(scores, *SETTING).items():
+    judged_rows = []
+    for key, group in _group_rows(scores, *SETTING).items():
         ways = {
-            way: 100 * follows(number(some, one), number(some, other))
-            for way, (one, other) in FOLLOWED.items()
+            way: 100 * is_following(compute_mean(group, change), compute_mean(group, real_change))
+            for way, (change, real_change) in FOLLOWED.items()
         }
         ways["followed_both"] = min(ways["followed_overlap"], ways["followed_k"])
-        found.append({**dict(zip(SETTING, key, strict=True)), **ways})
-    return found
+        judged_rows.append({**dict(zip(SETTING, key, strict=True)), **ways})
+    return judged_rows
 
 
-def follows(change: Number, real: Number) -> bool:
+def is_following(change: Number, real: Number) -> bool:
     """Whether an estimate's change is the real risk's, but for a factor of two."""
-    if not (clear(change) and clear(real)):
+    if not (is_clear(change) and is_clear(real)):
         return False
     return LEAST <= change.mean / real.mean <= MOST
 
 
-def clear(change: Number) -> bool:
+def is_clear(change: Number) -> bool:
     """Whether a change exceeds the noise."""
     return abs(change.mean) > NOISE * change.spread
 
 
-def ordered(rank: Number, change: Number, real: Number) -> bool:
+def is_same_order(rank: Number, change: Number, real: Number) -> bool:
     """Whether two orders are the same, and not by chance."""
-    return clear(change) and clear(real) and rank.mean >= SAME_ORDER
+    return is_clear(change) and is_clear(real) and rank.mean >= SAME_ORDER
 
 
-def captured(error: Number, constant: Number) -> bool:
+def is_captured(error: Number, constant: Number) -> bool:
     """Whether the level is: the error is well below the best constant's."""
     return error.mean <= PART * constant.mean
 
 
-def verdict(followed: Sequence[bool]) -> str:
+def decide_verdict(followed: Sequence[bool]) -> str:
     """Agrees where everything is followed, differs where nothing is.
 
-    >>> verdict([True, True]), verdict([True, False]), verdict([False])
+    >>> decide_verdict([True, True]), decide_verdict([True, False]), decide_verdict([False])
     ('agrees', 'partly', 'differs')
     """
     return AGREES if all(followed) else PARTLY if any(followed) else DIFFERS
 
 
-def middle(rows: Rows, column: str) -> Any:
+def find_middle(rows: Rows, column: str) -> Any:
     """The middle one of the values that a column has."""
     values = sorted({row[column] for row in rows if row.get(column) is not None})
     return values[len(values) // 2]
 
 
-def _scores(rows: Line) -> Row:
-    by_k, by_overlap = _lines(rows, "k", "overlap"), _lines(rows, "overlap", "k")
+def _score_line(rows: Line) -> Row:
+    by_k, by_overlap = _sort_lines(rows, "k", "overlap"), _sort_lines(rows, "overlap", "k")
     off = [row["estimated"] - row["real"] for row in rows]
     typical = median(row["real"] for row in rows)
     return {
-        "rank_overlap": _mean(rank, by_k),
-        "rank_k": _mean(rank, by_overlap),
-        "change_overlap": _mean(lambda line: _change(line, "estimated"), by_k),
-        "change_k": _mean(lambda line: _change(line, "estimated"), by_overlap),
-        "real_change_overlap": _mean(lambda line: _change(line, "real"), by_k),
-        "real_change_k": _mean(lambda line: _change(line, "real"), by_overlap),
-        "error": fmean(abs(one) for one in off),
+        "rank_overlap": _average(compute_rank_correlation, by_k),
+        "rank_k": _average(compute_rank_correlation, by_overlap),
+        "change_overlap": _average(lambda line: _compute_change(line, "estimated"), by_k),
+        "change_k": _average(lambda line: _compute_change(line, "estimated"), by_overlap),
+        "real_change_overlap": _average(lambda line: _compute_change(line, "real"), by_k),
+        "real_change_k": _average(lambda line: _compute_change(line, "real"), by_overlap),
+        "error": fmean(abs(difference) for difference in off),
         "bias": fmean(off),
         "error_constant": fmean(abs(typical - row["real"]) for row in rows),
-        **_in_both(rows),
+        **_score_in_both(rows),
     }
 
 
-def _in_both(rows: Line) -> Row:
+def _score_in_both(rows: Line) -> Row:
     """Against the classes that have somebody in both: whoever else is there has nothing to fear."""
-    some = [{**row, "real": row["real_of_those_in_both"]} for row in rows]
-    by_overlap = _lines(some, "overlap", "k")
+    touched = [{**row, "real": row["real_of_those_in_both"]} for row in rows]
+    by_overlap = _sort_lines(touched, "overlap", "k")
     return {
-        "rank_k_in_both": _mean(rank, by_overlap),
-        "real_change_k_in_both": _mean(lambda line: _change(line, "real"), by_overlap),
-        "error_in_both": fmean(abs(row["estimated"] - row["real"]) for row in some),
+        "rank_k_in_both": _average(compute_rank_correlation, by_overlap),
+        "real_change_k_in_both": _average(lambda line: _compute_change(line, "real"), by_overlap),
+        "error_in_both": fmean(abs(row["estimated"] - row["real"]) for row in touched),
     }
 
 
-def rank(line: Line) -> float | None:
+def compute_rank_correlation(line: Line) -> float | None:
     """Spearman's correlation of estimated and real; None where one of them never changes.
 
-    >>> rank([{"estimated": one, "real": other} for one, other in ((1, 5), (3, 6), (2, 9))])
+    >>> risks = ((1, 5), (3, 6), (2, 9))
+    >>> compute_rank_correlation([{"estimated": one, "real": other} for one, other in risks])
     0.5
     """
     from scipy.stats import rankdata  # half a second, which naming the studies need not wait for
 
-    one, other = (rankdata([row[of] for row in line]) for of in ("estimated", "real"))
-    if np.ptp(one) == 0 or np.ptp(other) == 0:
+    estimated, real = (rankdata([row[of] for row in line]) for of in ("estimated", "real"))
+    if np.ptp(estimated) == 0 or np.ptp(real) == 0:
         return None
-    return round(float(np.corrcoef(one, other)[0, 1]), 12)
+    return round(float(np.corrcoef(estimated, real)[0, 1]), 12)
 
 
-def _change(line: Line, of: str) -> float:
+def _compute_change(line: Line, of: str) -> float:
     return float(line[-1][of] - line[0][of])
 
 
-def _mean(score: Callable[[Line], float | None], lines: Sequence[Line]) -> float | None:
-    found = [one for line in lines if (one := score(line)) is not None]
-    return fmean(found) if found else None
+def _average(score: Callable[[Line], float | None], lines: Sequence[Line]) -> float | None:
+    values = [value for line in lines if (value := score(line)) is not None]
+    return fmean(values) if values else None
 
 
-def _lines(rows: Line, at: str, along: str) -> list[Line]:
+def _sort_lines(rows: Line, at: str, along: str) -> list[Line]:
     """Of every value of one column the rows in the order of the other."""
-    return [sorted(some, key=lambda row: row[along]) for some in _parted(rows, at).values()]
+    return [sorted(some, key=lambda row: row[along]) for some in _group_rows(rows, at).values()]
 
 
-def _parted(rows: Line, *by: str) -> dict[tuple[Any, ...], list[Mapping[str, Any]]]:
-    found: dict[tuple[Any, ...], list[Mapping[str, Any]]] = defaultdict(list)
+def _group_rows(rows: Line, *by: str) -> dict[tuple[Any, ...], list[Mapping[str, Any]]]:
+    groups: dict[tuple[Any, ...], list[Mapping[str, Any]]] = defaultdict(list)
     for row in rows:
-        found[tuple(row[name] for name in by)].append(row)
-    return dict(found)
+        groups[tuple(row[name] for name in by)].append(row)
+    return dict(groups)

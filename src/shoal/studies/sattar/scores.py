@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from shoal.studies.claims import Number, Rows, number
+from shoal.studies.claims import Number, Rows, compute_mean
 from shoal.studies.sattar.ladder import ALIKE, CHANCE, COUNTED, OWN, SOMEBODY
 from shoal.studies.sattar.two_samples import (
     AT_LEAST,
@@ -24,52 +24,53 @@ STEPS = (AT_LEAST, COUNTED, CHANCE, SOMEBODY, OWN, ALIKE, CLOSED)
 """Assumptions lifted one by one."""
 
 
-def first(people: str) -> dict[str, Any]:
+def select_shown(people: str) -> dict[str, Any]:
     """The rows of the paper's estimate as it is shown first."""
     return {"people": people, "occupations": CODES, "estimator": AT_LEAST, "l": L, "confidence": C}
 
 
-def score(
+def find_score(
     rows: Rows,
     of: str,
     people: str,
     said: str,
     unit: str = "",
     by: str = AT_LEAST,
-    told: str = CODES,
+    occupations: str = CODES,
 ) -> Number:
     """One estimator's score."""
     c = C if by in (AT_LEAST, BEST, COUNTED) else None
-    where = {**first(people), "occupations": told, "estimator": by, "confidence": c}
-    return number(rows, of, said=said, unit=unit, **where)
+    where = {**select_shown(people), "occupations": occupations, "estimator": by, "confidence": c}
+    return compute_mean(rows, of, said=said, unit=unit, **where)
 
 
-def error(rows: Rows, people: str, by: str) -> Number:
+def find_error(rows: Rows, people: str, by: str) -> Number:
     """How far an estimator is off, on average."""
-    return score(rows, "error", people, f"{people}, mean error, {by}", " points", by=by)
+    return find_score(rows, "error", people, f"{people}, mean error, {by}", " points", by=by)
 
 
-def hindsight(rows: Rows, people: str) -> Number:
+def find_best_error(rows: Rows, people: str) -> Number:
     """The paper's least error with any C that was tried, at the l that is shown."""
     tried = [
-        number(
+        compute_mean(
             rows,
             "error",
             said=f"{people}, mean error with the best C ({c:g})",
             unit=" points",
-            **{**first(people), "confidence": c},
+            **{**select_shown(people), "confidence": c},
         )
         for c in CONFIDENCES
     ]
-    return min(tried, key=lambda one: one.mean)
+    return min(tried, key=lambda number: number.mean)
 
 
-def told_c(best: Sequence[Number]) -> str:
+def describe_best_c(best: Sequence[Number]) -> str:
     """The C of each kind of people, and whether a smaller one, not tried, might do better."""
-    found = [one.where["confidence"] for one in best]
-    told = [
-        f"{c:g}, the least that was tried" if c == min(CONFIDENCES) else f"{c:g}" for c in found
+    confidences = [number.where["confidence"] for number in best]
+    described = [
+        f"{c:g}, the least that was tried" if c == min(CONFIDENCES) else f"{c:g}"
+        for c in confidences
     ]
-    if len(set(told)) == 1:
-        return f"C = {told[0]}"
-    return "; ".join(f"{people}: C = {c}" for people, c in zip(PEOPLE, told, strict=True))
+    if len(set(described)) == 1:
+        return f"C = {described[0]}"
+    return "; ".join(f"{people}: C = {c}" for people, c in zip(PEOPLE, described, strict=True))

@@ -27,24 +27,24 @@ from shoal.studies.claims import (
     Number,
     Row,
     Rows,
-    chosen,
-    number,
+    compute_mean,
+    select_rows,
 )
 from shoal.studies.experiment import Experiment, Spec
 from shoal.studies.laboratory import Lab
-from shoal.studies.pages.charts import grid
+from shoal.studies.pages.grid import draw_grid
 from shoal.studies.sattar.hospitals import (
     HOSPITALS,
     QUASI,
     SCHEMA,
     SENSITIVE,
     Lines,
-    classes,
-    holds,
-    in_both,
-    label,
-    original,
-    published,
+    covers_person,
+    find_covering_classes,
+    list_people_in_both,
+    read_original,
+    read_published,
+    select_labels,
 )
 
 READ = ("as printed", "corrected")
@@ -58,76 +58,88 @@ SETTINGS = {"l": [2, 3, 4]}
 
 def measure(lab: Lab) -> list[Row]:
     """Who in both keeps how many values; what that makes of A; each table by itself."""
-    asked = [(read, who) for read in READ for who in in_both()]
-    asked += [(read, "Alice") for read in (BELONGS, BY_AGE)]
-    people = lab.measured(left, [{"read": read, "who": who} for read, who in asked])
-    risks = [risk(people, read, l) for read in READ for l in lab.settings["l"]]
+    pairs = [(read, name) for read in READ for name in list_people_in_both()]
+    pairs += [(read, "Alice") for read in (BELONGS, BY_AGE)]
+    people = lab.measure_cells(
+        measure_values_left, [{"read": read, "who": name} for read, name in pairs]
+    )
+    risks = [compute_risk(people, read, l) for read in READ for l in lab.settings["l"]]
     tables = [{"hospital": hospital, "read": read} for hospital in HOSPITALS for read in READ]
-    return [*people, *risks, *lab.measured(table, tables)]
+    return [*people, *risks, *lab.measure_cells(audit_published_table, tables)]
 
 
-def left(read: str, who: str) -> Row:
+def measure_values_left(read: str, who: str) -> Row:
     """The values common to a person's classes in both releases, by what an adversary finds."""
-    person = [row for row in original("A") if row["Name"] == who]
-    target = _arrow([{column: row[column] for column in QUASI} for row in person])
-    releases = [_arrow(_published(hospital, read)) for hospital in HOSPITALS]
-    found = shoal.attack("intersection", releases, targets=target, schema=SCHEMA, show=True)
-    witness = found.to_json()["witness"]
+    person = [row for row in read_original("A") if row["Name"] == who]
+    target = _to_arrow([{column: row[column] for column in QUASI} for row in person])
+    releases = [_to_arrow(_read_published(hospital, read)) for hospital in HOSPITALS]
+    finding = shoal.attack("intersection", releases, targets=target, schema=SCHEMA, show=True)
+    witness = finding.to_json()["witness"]
     here, there = witness["releases"]
     return {
         "values_left": witness["left"],
         "left_named": ", ".join(witness["left_named"]),
         "values_here": here["values"],
         "values_there": there["values"],
-        "class_here": " ".join(str(one) for one in here["classes"]),
+        "class_here": " ".join(str(class_label) for class_label in here["classes"]),
     }
 
 
-def risk(people: Rows, read: str, l: int) -> Row:
+def compute_risk(people: Rows, read: str, l: int) -> Row:
     """Hospital A's classes with somebody in both who has 1 to l - 1 values left, in per cent."""
     exposed = {
-        row["class_here"] for row in chosen(people, read=read) if 1 <= row["values_left"] < l
+        row["class_here"] for row in select_rows(people, read=read) if 1 <= row["values_left"] < l
     }
-    labels = {tuple(label(row).values()) for row in _published("A", read)}
+    labels = {tuple(select_labels(row).values()) for row in _read_published("A", read)}
     return {
         "read": read,
         "l": l,
         "exposed_classes": len(exposed),
         "risk": 100 * len(exposed) / len(labels),
-        "nothing_left": sum(row["values_left"] == 0 for row in chosen(people, read=read)),
+        "nothing_left": sum(row["values_left"] == 0 for row in select_rows(people, read=read)),
     }
 
 
-def table(hospital: str, read: str) -> Row:
+def audit_published_table(hospital: str, read: str) -> Row:
     """Its k, and how many rows are not what their originals are: outside the labels, or another
     value."""
-    lines = _published(hospital, read)
-    pairs = list(zip(original(hospital), lines, strict=True))
-    outside = [i for i, (person, row) in enumerate(pairs, start=1) if not holds(person, row)]
-    audit = shoal.audit(_arrow(lines), SCHEMA)
+    lines = _read_published(hospital, read)
+    pairs = list(zip(read_original(hospital), lines, strict=True))
+    outside = [
+        i for i, (person, row) in enumerate(pairs, start=1) if not covers_person(person, row)
+    ]
+    audit = shoal.audit(_to_arrow(lines), SCHEMA)
     return {
         "k": int(audit.reached("k-anonymity")),
         "outside_their_cells": len(outside),
         "outside_rows": ", ".join(map(str, outside)),
         "outside_ages": ", ".join(pairs[i - 1][0]["Age"] for i in outside),
         "printed_ages": ", ".join(dict.fromkeys(lines[i - 1]["Age"] for i in outside)),
-        **_elsewhere(pairs, outside),
+        **_find_elsewhere(pairs, outside),
         "other_values": sum(person[SENSITIVE] != row[SENSITIVE] for person, row in pairs),
     }
 
 
-def _elsewhere(pairs: list[tuple[dict[str, str], dict[str, str]]], outside: list[int]) -> Row:
+def _find_elsewhere(pairs: list[tuple[dict[str, str], dict[str, str]]], outside: list[int]) -> Row:
     """Of the rows outside those whose person one other class holds, who of those in both is in that
     class, and how many bring a value that it has already."""
     lines = [row for _, row in pairs]
-    held = {i: found[0] for i in outside if len(found := classes(pairs[i - 1][0], lines)) == 1}
+    held = {
+        i: holding[0]
+        for i in outside
+        if len(holding := find_covering_classes(pairs[i - 1][0], lines)) == 1
+    }
     with_ = [
         person["Name"]
         for person, row in pairs
-        if person["Name"] in in_both() and label(row) in held.values()
+        if person["Name"] in list_people_in_both() and select_labels(row) in held.values()
     ]
     known = [
-        any(row[SENSITIVE] == lines[i - 1][SENSITIVE] for row in lines if label(row) == other)
+        any(
+            row[SENSITIVE] == lines[i - 1][SENSITIVE]
+            for row in lines
+            if select_labels(row) == other
+        )
         for i, other in held.items()
     ]
     return {
@@ -138,53 +150,63 @@ def _elsewhere(pairs: list[tuple[dict[str, str], dict[str, str]]], outside: list
     }
 
 
-def _published(hospital: str, read: str) -> Lines:
-    lines = published(hospital)
+def _read_published(hospital: str, read: str) -> Lines:
+    lines = read_published(hospital)
     if (hospital, read) == ("A", "as printed"):
         lines[ROW - 1][SENSITIVE] = PRINTED
     if hospital == "B" and read in (BELONGS, BY_AGE):
         columns = ("Age",) if read == BY_AGE else QUASI
-        return [_moved(*pair, lines, columns) for pair in zip(original("B"), lines, strict=True)]
+        return [
+            _move_row(*pair, lines, columns) for pair in zip(read_original("B"), lines, strict=True)
+        ]
     return lines
 
 
-def _moved(
+def _move_row(
     person: Mapping[str, str], row: dict[str, str], lines: Lines, columns: Sequence[str]
 ) -> dict[str, str]:
     """The row under the one class that holds its person; as it is, where there is none."""
-    if holds(person, row):
+    if covers_person(person, row):
         return row
-    found = classes(person, lines, columns)
-    return {**row, **found[0]} if len(found) == 1 else row
+    labels = find_covering_classes(person, lines, columns)
+    return {**row, **labels[0]} if len(labels) == 1 else row
 
 
-def _arrow(lines: Lines) -> pa.Table:
+def _to_arrow(lines: Lines) -> pa.Table:
     return pa.Table.from_pylist(lines)
 
 
 def claims(rows: Rows) -> list[Claim]:
     """Alice is exposed; rows that do not cover their people; and what was found beside."""
-    return [_alice(rows), _ages(rows), _others(rows), _no_match(rows), _ks(rows)]
+    return [
+        _alice_claim(rows),
+        _ages_claim(rows),
+        _others_claim(rows),
+        _no_match_claim(rows),
+        _k_claim(rows),
+    ]
 
 
-def _values(rows: Rows, who: str, read: str) -> Number:
-    return number(rows, "values_left", said=f"values left to {who}, {read}", read=read, who=who)
+def _values_number(rows: Rows, name: str, read: str) -> Number:
+    return compute_mean(
+        rows, "values_left", said=f"values left to {name}, {read}", read=read, who=name
+    )
 
 
-def _named(rows: Rows, who: str, read: str) -> str:
-    (row,) = chosen(rows, who=who, read=read)
+def _name_values_left(rows: Rows, name: str, read: str) -> str:
+    (row,) = select_rows(rows, who=name, read=read)
     return str(row["left_named"])
 
 
-def _alice(rows: Rows) -> Claim:
-    printed, right = (_values(rows, "Alice", read) for read in READ)
+def _alice_claim(rows: Rows) -> Claim:
+    printed, right = (_values_number(rows, "Alice", read) for read in READ)
     risks = [
-        number(
+        compute_mean(
             rows, "risk", said=f"A's classes exposed at l = 2, {read}", unit=" %", read=read, l=2
         )
         for read in READ
     ]
-    as_printed, is_left = (_named(rows, "Alice", read) for read in READ)
+    as_printed, is_left = (_name_values_left(rows, "Alice", read) for read in READ)
     fits, slip = is_left == VALUE, as_printed != VALUE
     return Claim(
         f"Who joins the two releases is left with one diagnosis for Alice, {VALUE}.",
@@ -192,7 +214,8 @@ def _alice(rows: Rows) -> Claim:
         (right, printed),
         DIFFERS if not fits else CORRECTED if slip else AGREES,
         f"Row {ROW} of hospital A is printed with {PRINTED}, and in Table 1 with "
-        f"{original('A')[ROW - 1][SENSITIVE]}. As printed {printed.mean:.0f} values are left to "
+        f"{read_original('A')[ROW - 1][SENSITIVE]}. As printed {printed.mean:.0f} values are left "
+        "to "
         f"Alice ({as_printed}), and {risks[0].mean:.0f} % of A's classes are exposed at l = 2. "
         f"With the row as in Table 1 it is {right.mean:.0f} ({is_left}), and "
         f"{risks[1].mean:.0f} %.",
@@ -200,12 +223,12 @@ def _alice(rows: Rows) -> Claim:
     )
 
 
-def _ages(rows: Rows) -> Claim:
+def _ages_claim(rows: Rows) -> Claim:
     """Mistakes are corrected where one printed class holds the person."""
-    (there,) = chosen(rows, hospital="B", read="corrected")
+    (there,) = select_rows(rows, hospital="B", read="corrected")
     of = "outside_their_cells"
-    found = tuple(
-        number(
+    outside = tuple(
+        compute_mean(
             rows,
             of,
             said=f"rows of {hospital} outside their labels",
@@ -215,30 +238,32 @@ def _ages(rows: Rows) -> Claim:
         for hospital in HOSPITALS
     )
     held, known = (
-        number(rows, column, said=said, hospital="B", read="corrected")
-        for column, said in (
+        compute_mean(rows, column, said=words, hospital="B", read="corrected")
+        for column, words in (
             ("held_elsewhere", "of B's, held by one other class"),
             ("held_known", "of these, with a value that the other class has already"),
         )
     )
-    astray = any(one.mean for one in found)
-    mended = held.mean == sum(one.mean for one in found)
-    reads = [_values(rows, "Alice", read) for read in (BELONGS, BY_AGE)]
+    astray = any(number.mean for number in outside)
+    mended = held.mean == sum(number.mean for number in outside)
+    reads = [_values_number(rows, "Alice", read) for read in (BELONGS, BY_AGE)]
     printed = f"rows {there['outside_rows']} of hospital B: age {there['printed_ages']}"
     return Claim(
-        f"All {sum(len(published(hospital)) for hospital in HOSPITALS)} rows of Table 2 cover the "
+        f"All {sum(len(read_published(hospital)) for hospital in HOSPITALS)} rows of Table 2 cover "
+        "the "
         "patient of Table 1 whose row they are.",
         printed if astray else "",
-        found,
+        outside,
         AGREES if not astray else CORRECTED if mended else DIFFERS,
-        _astray(rows, there) if astray else "",
+        _explain_astray(rows, there) if astray else "",
         (held, known, *reads),
     )
 
 
-def _astray(rows: Rows, there: Mapping[str, Any]) -> str:
-    """Which rows, where they belong, and what that would leave to Alice."""
-    now, belongs, by_age = (_named(rows, "Alice", read) for read in (READ[1], BELONGS, BY_AGE))
+def _explain_astray(rows: Rows, there: Mapping[str, Any]) -> str:
+    now, belongs, by_age = (
+        _name_values_left(rows, "Alice", read) for read in (READ[1], BELONGS, BY_AGE)
+    )
     held, all_known = there["held_elsewhere"], there["held_known"] == there["held_elsewhere"]
     where = (
         f"{held} (row {there['held_rows']}): the class of {there['held_with'] or 'nobody in both'},"
@@ -256,52 +281,59 @@ def _astray(rows: Rows, there: Mapping[str, Any]) -> str:
     )
 
 
-def _others(rows: Rows) -> Claim:
-    found = tuple(_values(rows, who, "corrected") for who in in_both() if who != "Alice")
+def _others_claim(rows: Rows) -> Claim:
+    values_left = tuple(
+        _values_number(rows, name, "corrected") for name in list_people_in_both() if name != "Alice"
+    )
     risks = tuple(
-        number(
+        compute_mean(
             rows, "risk", said=f"A's classes exposed at l = {l}", unit=" %", l=l, read="corrected"
         )
         for l in sorted({row["l"] for row in rows if "l" in row})
     )
-    alone = all(one.mean >= 2 for one in found)
-    least = min(one.mean for one in found)
+    alone = all(number.mean >= 2 for number in values_left)
+    least = min(number.mean for number in values_left)
     return Claim(
         "Of the people in both "
         + ("Alice alone is" if alone else "others than Alice are too")
         + f" left with one value; the others keep {least:g} or more. Of A's classes "
-        + ", ".join(f"{one.mean:.0f} % at l = {one.where['l']}" for one in risks)
+        + ", ".join(f"{risk.mean:.0f} % at l = {risk.where['l']}" for risk in risks)
         + " are exposed.",
         "",
-        (*found, *risks),
+        (*values_left, *risks),
         FOUND,
     )
 
 
-def _no_match(rows: Rows) -> Claim:
+def _no_match_claim(rows: Rows) -> Claim:
     """Definitions 2 and 3 are about a match, which has some value in common."""
-    found = tuple(
-        number(rows, "nothing_left", said=f"people in both with no value left, {read}", read=read)
+    unmatched = tuple(
+        compute_mean(
+            rows, "nothing_left", said=f"people in both with no value left, {read}", read=read
+        )
         for read in READ
     )
-    none = all(one.mean == 0 for one in found)
+    none = all(number.mean == 0 for number in unmatched)
     return Claim(
-        f"{found[1].mean:.0f} of {len(in_both())} people in both are left with no value at all. "
+        f"{unmatched[1].mean:.0f} of {len(list_people_in_both())} people in both are left with no "
+        "value at all. "
         "Such a person is counted as no match, not as exposed, which "
         f"{'changes nothing here' if none else 'lowers the risk'}.",
         "",
-        found,
+        unmatched,
         FOUND,
     )
 
 
-def _ks(rows: Rows) -> Claim:
-    found = tuple(
-        number(rows, "k", said=f"k of hospital {hospital}", hospital=hospital, read="corrected")
+def _k_claim(rows: Rows) -> Claim:
+    ks = tuple(
+        compute_mean(
+            rows, "k", said=f"k of hospital {hospital}", hospital=hospital, read="corrected"
+        )
         for hospital in HOSPITALS
     )
-    told = " and ".join(f"{one.mean:.0f}-anonymous" for one in found)
-    return Claim(f"By their printed labels the two releases are {told}.", "", found, FOUND)
+    parts = " and ".join(f"{number.mean:.0f}-anonymous" for number in ks)
+    return Claim(f"By their printed labels the two releases are {parts}.", "", ks, FOUND)
 
 
 def charts(rows: Rows) -> dict[str, Spec]:
@@ -317,8 +349,8 @@ def charts(rows: Rows) -> dict[str, Spec]:
         "left_named": "In both",
         "exposed": "Exposed",
     }
-    made = {
-        "left": grid(
+    specs = {
+        "left": draw_grid(
             people,
             columns=columns,
             marked="exposed",
@@ -329,24 +361,26 @@ def charts(rows: Rows) -> dict[str, Spec]:
         )
     }
     for hospital in HOSPITALS:
-        made[f"hospital-{hospital.lower()}"] = _printed(hospital)
-    return made
+        specs[f"hospital-{hospital.lower()}"] = _printed_chart(hospital)
+    return specs
 
 
-def _printed(hospital: str) -> Spec:
+def _printed_chart(hospital: str) -> Spec:
     lines = [
-        {**row, "row": i, "astray": not holds(person, row)}
+        {**row, "row": i, "astray": not covers_person(person, row)}
         for i, (person, row) in enumerate(
-            zip(original(hospital), published(hospital), strict=True), start=1
+            zip(read_original(hospital), read_published(hospital), strict=True), start=1
         )
     ]
     wrong = sum(bool(row["astray"]) for row in lines)
-    told = f"{wrong} rows are printed under ages that are not theirs" if wrong else "as published"
-    return grid(
+    caption = (
+        f"{wrong} rows are printed under ages that are not theirs" if wrong else "as published"
+    )
+    return draw_grid(
         lines,
         columns={"row": "Row", **{c: c for c in (*QUASI, SENSITIVE)}},
         marked="astray",
-        title=f"Hospital {hospital}: {told}",
+        title=f"Hospital {hospital}: {caption}",
         about="The published table; rows whose person has another age are set off.",
     )
 

@@ -36,7 +36,7 @@ from shoal.forecasts.validation import CodedTable, SamplePair
 from shoal.models.k_anonymity import KAnonymity
 from shoal.studies.claims import Row
 from shoal.studies.laboratory import Lab
-from shoal.studies.sattar.ladder import COUNTED, steps
+from shoal.studies.sattar.ladder import COUNTED, lift_assumptions
 from shoal.studies.sattar.pattern import TOLD
 from shoal.studies.tables import Sample
 
@@ -96,7 +96,7 @@ NOTES = (
 )
 
 
-def cells(lab: Lab, overlaps: Iterable[int], ks: Iterable[int], occupations: str) -> list[Row]:
+def list_cells(lab: Lab, overlaps: Iterable[int], ks: Iterable[int], occupations: str) -> list[Row]:
     """A cell for each table, seed, overlap and k, with everybody and with the occupied alone."""
     most = max(lab.settings["overlap"])
     return [
@@ -117,7 +117,7 @@ def cells(lab: Lab, overlaps: Iterable[int], ks: Iterable[int], occupations: str
     ]
 
 
-def compared(
+def compare_estimators(
     sample: Sample,
     *,
     people: str,
@@ -133,73 +133,75 @@ def compared(
 
     ``pool``: so many people at least are left out of both samples, for overlaps to be drawn from.
     """
-    chosen = _people(sample, people, occupations)
-    room = min(size, (chosen.rows - pool) // 2)
+    population = _read_people(sample, people, occupations)
+    room = min(size, (population.rows - pool) // 2)
     if room < 2 * k:
         raise InputError(
-            f"A table of {chosen.rows:,} rows has no room for two samples and {pool:,} more.",
+            f"A table of {population.rows:,} rows has no room for two samples and {pool:,} more.",
             "take a larger table, or smaller overlaps.",
         )
-    pair = SamplePair.draw(chosen, room, overlap, seed)
+    pair = SamplePair.draw(population, room, overlap, seed)
     publish = OtherPublisher("mondrian", KAnonymity(k))
     ours, theirs = pair.ours(publish), pair.theirs(publish)
-    asked = OverlapScenario(overlap / ours.people, pair.second.rows, confidence=C)
-    held = _Held(ours, theirs, asked)
+    scenario = OverlapScenario(overlap / ours.people, pair.second.rows, confidence=C)
+    held = _Releases(ours, theirs, scenario)
     around = fit_local_distribution(ours, cut_coarse_partitions(ours))
-    runs = simulate(ours, around, asked, publish, repeats=repeats, seed=seed, threads=1)
-    told = {"size": room, "classes": ours.classes, "people_found": held.expected}
+    runs = simulate(ours, around, scenario, publish, repeats=repeats, seed=seed, threads=1)
+    common = {"size": room, "classes": ours.classes, "people_found": held.expected}
     rows = []
     for l in LS:
-        at = replace(asked, l=l)
+        at = replace(scenario, l=l)
         free = (
             runs.at(l),
             estimate_by_closed_form(ours, around, at),
-            *(steps(ours, at) if l == L else ()),
+            *(lift_assumptions(ours, at) if l == L else ()),
         )
-        said = [*(_said(one, one.risk, AT.get(one.name)) for one in free), *_papers(ours, at)]
-        rows += [{**told, **held.truth(l), **one, "l": l} for one in said]
+        estimates = [
+            *(_make_row(estimate, estimate.risk, AT.get(estimate.name)) for estimate in free),
+            *_paper_estimates(ours, at),
+        ]
+        rows += [{**common, **held.truth(l), **estimate, "l": l} for estimate in estimates]
     return rows
 
 
-def _people(sample: Sample, people: str, occupations: str) -> CodedTable:
-    """The rows and columns of the experiment, as codes."""
-    some = sample.applicable() if people == OCCUPIED else sample
-    table = some.table.select([*QUASI, some.sensitive])
+def _read_people(sample: Sample, people: str, occupations: str) -> CodedTable:
+    selected = sample.applicable() if people == OCCUPIED else sample
+    table = selected.table.select([*QUASI, selected.sensitive])
     if occupations == GROUPS:
-        table = grouped(table, some.sensitive)
-    schema = Schema.of(quasi=QUASI, sensitive=some.sensitive)
-    return CodedTable.read(table, schema, some.sensitive, {})
+        table = group_occupations(table, selected.sensitive)
+    schema = Schema.of(quasi=QUASI, sensitive=selected.sensitive)
+    return CodedTable.read(table, schema, selected.sensitive, {})
 
 
-def grouped(table: pa.Table, column: str) -> pa.Table:
+def group_occupations(table: pa.Table, column: str) -> pa.Table:
     """The codes' first two digits of three.
 
-    >>> grouped(pa.table({"code": [5, 59, 310, 999]}), "code")["code"].to_pylist()
+    >>> group_occupations(pa.table({"code": [5, 59, 310, 999]}), "code")["code"].to_pylist()
     [0, 5, 31, 99]
     """
     tens = pc.divide(table[column], 10)
     return table.set_column(table.column_names.index(column), column, tens)
 
 
-def _papers(ours: OurTable, asked: OverlapScenario) -> Iterator[Row]:
+def _paper_estimates(ours: OurTable, scenario: OverlapScenario) -> Iterator[Row]:
     """Both readings, at every C: a class is exposed where l common values are less sure."""
     for reading in READINGS:
-        one = estimate_by_paper(ours, asked, reading)
+        estimate = estimate_by_paper(ours, scenario, reading)
         for confidence in CONFIDENCES:
-            yield _said(one, float((1 - one.classes < confidence).mean()), confidence)
+            yield _make_row(estimate, float((1 - estimate.classes < confidence).mean()), confidence)
 
 
-def _said(one: ExposureEstimate, risk: float, confidence: float | None) -> Row:
-    return {"estimator": one.name, "confidence": confidence, "estimated": 100 * risk}
+def _make_row(estimate: ExposureEstimate, risk: float, confidence: float | None) -> Row:
+    return {"estimator": estimate.name, "confidence": confidence, "estimated": 100 * risk}
 
 
 @dataclass(frozen=True, eq=False)
-class _Held:
+class _Releases:
     """Both releases, once they are there."""
 
     ours: OurTable
     theirs: OtherRelease
-    asked: OverlapScenario
+    scenario: OverlapScenario
 
     def truth(self, l: int) -> Row:
         """Exposed classes, in per cent: of all, of those with somebody in both; those that have
@@ -218,8 +220,8 @@ class _Held:
     @property
     def with_somebody(self) -> NDArray[np.int64]:
         """Our classes with somebody who is in the other release too."""
-        found: NDArray[np.int64] = np.unique(self.ours.class_[self.theirs.class_ != SUPPRESSED])
-        return found
+        classes: NDArray[np.int64] = np.unique(self.ours.class_[self.theirs.class_ != SUPPRESSED])
+        return classes
 
     @property
     def without_match(self) -> int:
@@ -233,16 +235,16 @@ class _Held:
     def expected(self) -> float:
         """n P(E) / |E|, the median over our classes: how many people the paper's model finds in a
         class's cells for each whom the other sample may be taken to have there."""
-        expected = self.asked.rows * compute_class_chances(self.ours)
+        expected = self.scenario.rows * compute_class_chances(self.ours)
         return float(np.median(expected / self.ours.histogram.rows))
 
 
-def kept(rows: Iterable[Mapping[str, Any]], **where: Any) -> list[Row]:
+def filter_rows(rows: Iterable[Mapping[str, Any]], **where: Any) -> list[Row]:
     """The rows with these values; a C is asked of the paper's estimators alone."""
-    asked = where.pop("confidence", None)
+    confidence = where.pop("confidence", None)
     return [
         dict(row)
         for row in rows
         if all(row.get(name) == value for name, value in where.items())
-        and (asked is None or row.get("confidence") in (None, asked))
+        and (confidence is None or row.get("confidence") in (None, confidence))
     ]

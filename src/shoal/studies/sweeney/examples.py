@@ -9,7 +9,7 @@ Sweeney: k-anonymity: a model for protecting privacy, IJUFKS 10(5), 2002, her nu
 6     complementary releases: figure 4's two, linked
 7     temporal: two people come, and the table is released again
 
-What is not as printed is counted by hand as well (`printed.counted`, `_plainly`).
+What is not as printed is counted by hand as well (`printed_tables.count_alike`, `_count_plainly`).
 """
 
 from __future__ import annotations
@@ -20,11 +20,28 @@ from collections.abc import Mapping, Sequence
 import shoal
 from shoal import Schema
 from shoal.data import bundled
-from shoal.studies.claims import AGREES, CORRECTED, DIFFERS, FOUND, Claim, Row, Rows, chosen, number
+from shoal.studies.claims import (
+    AGREES,
+    CORRECTED,
+    DIFFERS,
+    FOUND,
+    Claim,
+    Row,
+    Rows,
+    compute_mean,
+    select_rows,
+)
 from shoal.studies.experiment import Experiment, Spec
 from shoal.studies.laboratory import Lab
-from shoal.studies.pages.charts import bars, grid
-from shoal.studies.sweeney.printed import FIGURE_2, linked, rows_of, side_by_side, verdict
+from shoal.studies.pages.bars import draw_bars
+from shoal.studies.pages.grid import draw_grid
+from shoal.studies.sweeney.printed_tables import (
+    FIGURE_2,
+    judge_count,
+    link_releases,
+    match_unsorted,
+    read_printed_rows,
+)
 
 KNOWN = ("birth_date", "sex", "zip")
 """What a list of voters and a table of patients have in common."""
@@ -48,69 +65,71 @@ LINKS = ((COMPLEMENTARY, ANEW, 2), (TEMPORAL, GROWN, 2), (TEMPORAL, BASED, None)
 
 def _measure(lab: Lab) -> Sequence[Row]:
     known = [{"known": ", ".join(KNOWN[: i + 1])} for i in range(len(KNOWN))]
-    order = lab.measured(side_by_side, [{"order": "printed"}])
+    order = lab.measure_cells(match_unsorted, [{"order": "printed"}])
     cells = [{"attack": attack, "second": second} for attack, second, _ in LINKS]
-    links = zip(LINKS, lab.measured(linked, cells), strict=True)
+    links = zip(LINKS, lab.measure_cells(link_releases, cells), strict=True)
     return [
-        *lab.measured(named, [{}]),
-        *lab.measured(alone, known),
-        *lab.measured(alike, [{}]),
-        *lab.measured(occurring, [{}]),
-        _attacked(5, "rows alone after unsorted matching", order[0], None),
+        *lab.measure_cells(measure_linked_patients, [{}]),
+        *lab.measure_cells(measure_unique_voters, known),
+        *lab.measure_cells(compare_neighbours, [{}]),
+        *lab.measure_cells(count_occurrences, [{}]),
+        _make_attack_row(5, "rows alone after unsorted matching", order[0], None),
         *(
-            _attacked(6 if attack == COMPLEMENTARY else 7, _after(second), row, printed)
+            _make_attack_row(
+                6 if attack == COMPLEMENTARY else 7, _describe_after(second), row, printed
+            )
             for (attack, second, printed), row in links
         ),
     ]
 
 
-def _after(second: str) -> str:
+def _describe_after(second: str) -> str:
     return f"rows alone after GT1, then {second}"
 
 
-def _attacked(example: int, what: str, row: Row, printed: int | None) -> Row:
-    return {**_told(example, what, row["exposed"], printed), "alone_in": row["alone_in"]}
+def _make_attack_row(example: int, what: str, row: Row, printed: int | None) -> Row:
+    return {**_make_row(example, what, row["exposed"], printed), "alone_in": row["alone_in"]}
 
 
-def _told(example: int, what: str, found: float, printed: float | None) -> Row:
-    return {"example": example, "what": what, "found": found, "printed": printed}
+def _make_row(example: int, what: str, value: float, printed: float | None) -> Row:
+    return {"example": example, "what": what, "found": value, "printed": printed}
 
 
-def named() -> Row:
+def measure_linked_patients() -> Row:
     """Patients without names, linked with voters who have them."""
     others = ["ethnicity", "visit_date", "procedure", "medication", "total_charge"]
     schema = Schema.of(quasi=KNOWN, sensitive="diagnosis", identifier=others)
-    found = shoal.attack(
+    finding = shoal.attack(
         "linking", [bundled.path("medical.csv")], targets=bundled.path("voters.csv"), schema=schema
     )
     with bundled.path("medical.csv").open(encoding="utf-8") as file:
         patients = sum(1 for _ in file) - 1
-    share = 100 * found.details["certain"] / patients
-    return _told(1, "% of made-up patients who get one name", share, None)
+    share = 100 * finding.details["certain"] / patients
+    return _make_row(1, "% of made-up patients who get one name", share, None)
 
 
-def alone(known: str) -> Row:
+def measure_unique_voters(known: str) -> Row:
     """How many voters are alone in what is known of them."""
     quasi = known.split(", ")
     with bundled.path("voters.csv").open(encoding="utf-8") as file:
         header = file.readline().strip().split(",")
     others = [name for name in header if name not in quasi]
     schema = Schema.of(quasi=quasi, identifier=others)
-    found = shoal.audit(bundled.path("voters.csv"), schema)
-    share = 100 * found.risk.uniques / found.rows
-    return _told(2, f"% of made-up voters alone by {known.replace('_', ' ')}", share, None)
+    report = shoal.audit(bundled.path("voters.csv"), schema)
+    share = 100 * report.risk.uniques / report.rows
+    return _make_row(2, f"% of made-up voters alone by {known.replace('_', ' ')}", share, None)
 
 
-def alike() -> list[Row]:
+def compare_neighbours() -> list[Row]:
     """Which of figure 2's rows have the same quasi-identifiers."""
-    rows = {row["id"]: tuple(row[name] for name in FIGURE_2) for row in rows_of("fig2")}
+    rows = {row["id"]: tuple(row[name] for name in FIGURE_2) for row in read_printed_rows("fig2")}
     return [
-        _told(3, f"{one} and {other} alike", int(rows[one] == rows[other]), printed)
-        for (one, other), printed in ALIKE.items()
+        _make_row(3, f"{first} and {other} alike", int(rows[first] == rows[other]), printed)
+        for (first, other), printed in ALIKE.items()
     ]
 
 
-def occurring() -> list[Row]:
+def count_occurrences() -> list[Row]:
     """How often each value of figure 2's quasi-identifiers occurs, as the engine counts it."""
     frame = shoal.open(bundled.path("sweeney_fig2.csv"), kinds=dict.fromkeys(FIGURE_2, "category"))
     try:
@@ -122,60 +141,65 @@ def occurring() -> list[Row]:
         for name in FIGURE_2
     }
     return [
-        _told(4, f"rows with {name} {value}", counts[name].get(value, 0), printed)
-        for name, told in OCCURS.items()
-        for value, printed in told.items()
+        _make_row(4, f"rows with {name} {value}", counts[name].get(value, 0), printed)
+        for name, printed_counts in OCCURS.items()
+        for value, printed in printed_counts.items()
     ]
 
 
-def _plainly(column: str, value: str) -> int:
-    """How often a value occurs, by a plain count of the printed rows."""
-    return Counter(row[column] for row in rows_of("fig2"))[value]
+def _count_plainly(column: str, value: str) -> int:
+    return Counter(row[column] for row in read_printed_rows("fig2"))[value]
 
 
 # What the paper says, beside
 
 
 def _claims(rows: Rows) -> Sequence[Claim]:
-    return [_pairs(rows), *_counts(rows), *_temporal(rows), *_linking(rows)]
+    return [
+        _pairs_claim(rows),
+        *_count_claims(rows),
+        *_temporal_claims(rows),
+        *_linking_claims(rows),
+    ]
 
 
-def _pairs(rows: Rows) -> Claim:
-    """The two rows of figure 2 that are printed as alike."""
-    lines = {row["id"]: row for row in rows_of("fig2")}
-    ((one, other), printed), *_ = [pair for pair in ALIKE.items() if pair[1]]
-    differ = [name for name in FIGURE_2 if lines[one][name] != lines[other][name]]
+def _pairs_claim(rows: Rows) -> Claim:
+    lines = {row["id"]: row for row in read_printed_rows("fig2")}
+    ((first, other), printed), *_ = [pair for pair in ALIKE.items() if pair[1]]
+    differ = [name for name in FIGURE_2 if lines[first][name] != lines[other][name]]
     ours = [
-        number(rows, "found", said=what, example=3, what=what)
+        compute_mean(rows, "found", said=what, example=3, what=what)
         for what in (f"{a} and {b} alike" for a, b in ALIKE)
     ]
-    at = list(ALIKE).index((one, other))
-    told = verdict(ours[at].mean, float(printed or 0), float(not differ))
+    at = list(ALIKE).index((first, other))
+    decision = judge_count(ours[at].mean, float(printed or 0), float(not differ))
     return Claim(
-        f"The rows {one} and {other} of figure 2 are alike in race, birth, gender and ZIP code.",
-        f"{one} = {other}",
+        f"The rows {first} and {other} of figure 2 are alike in race, birth, gender and ZIP code.",
+        f"{first} = {other}",
         (ours[at],),
-        told,
-        "" if told == AGREES else f"1 is alike, 0 not: the two differ in {', '.join(differ)}.",
+        decision,
+        "" if decision == AGREES else f"1 is alike, 0 not: the two differ in {', '.join(differ)}.",
         tuple(ours[:at] + ours[at + 1 :]),
     )
 
 
-def _counts(rows: Rows) -> list[Claim]:
-    """A claim for each column: how often its values occur."""
+def _count_claims(rows: Rows) -> list[Claim]:
     claims = []
-    for name, told in OCCURS.items():
+    for name, printed_counts in OCCURS.items():
         ours = tuple(
-            number(rows, "found", said=value, example=4, what=f"rows with {name} {value}")
-            for value in told
+            compute_mean(rows, "found", said=value, example=4, what=f"rows with {name} {value}")
+            for value in printed_counts
         )
-        verdicts = [verdict(one.mean, told[one.said], _plainly(name, one.said)) for one in ours]
-        worst = next((one for one in (DIFFERS, CORRECTED) if one in verdicts), AGREES)
-        plainly = ", ".join(f"{value} {_plainly(name, value)}" for value in told)
+        verdicts = [
+            judge_count(count.mean, printed_counts[count.said], _count_plainly(name, count.said))
+            for count in ours
+        ]
+        worst = next((kind for kind in (DIFFERS, CORRECTED) if kind in verdicts), AGREES)
+        plainly = ", ".join(f"{value} {_count_plainly(name, value)}" for value in printed_counts)
         claims.append(
             Claim(
-                f"In figure 2 {_listed(name, told)}.",
-                ", ".join(f"{value} {count}" for value, count in told.items()),
+                f"In figure 2 {_describe_counts(name, printed_counts)}.",
+                ", ".join(f"{value} {count}" for value, count in printed_counts.items()),
                 ours,
                 worst,
                 "" if worst == AGREES else f"Counted in the printed table: {plainly}.",
@@ -184,23 +208,26 @@ def _counts(rows: Rows) -> list[Claim]:
     return claims
 
 
-def _listed(column: str, counts: Mapping[str, int]) -> str:
+def _describe_counts(column: str, counts: Mapping[str, int]) -> str:
     """How often values occur, in words: "six rows are m and five f"."""
     first, *rest = counts
     again = "of " if column == "Birth" else ""
-    said = [
+    parts = [
         f"{WORDS[counts[first]]} rows {HAVE[column]} {first}",
         *(f"{WORDS[counts[value]]} {again}{value}" for value in rest),
     ]
-    return f"{', '.join(said[:-1])} and {said[-1]}"
+    return f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
-def _temporal(rows: Rows) -> list[Claim]:
+def _temporal_claims(rows: Rows) -> list[Claim]:
     """Example 7; what examples 5 and 6 claim is claimed with figures 3 and 5."""
     grown, based = (
-        number(rows, "found", said=what, what=what) for what in map(_after, (GROWN, BASED))
+        compute_mean(rows, "found", said=what, what=what)
+        for what in map(_describe_after, (GROWN, BASED))
     )
-    first, then = (chosen(rows, what=_after(one))[0]["alone_in"] for one in (ANEW, GROWN))
+    first, then = (
+        select_rows(rows, what=_describe_after(release))[0]["alone_in"] for release in (ANEW, GROWN)
+    )
     why = f"The attack leaves {grown} rows alone" + ("" if first == then else ", and other ones")
     same, none = grown.mean == 2 and first == then, based.mean == 0
     return [
@@ -223,11 +250,11 @@ def _temporal(rows: Rows) -> list[Claim]:
     ]
 
 
-def _linking(rows: Rows) -> list[Claim]:
+def _linking_claims(rows: Rows) -> list[Claim]:
     """Examples 1 and 2, on made-up people: how it is done, and not for how many it works."""
-    match = number(rows, "found", said="patients with one name", unit=" %", example=1)
+    match = compute_mean(rows, "found", said="patients with one name", unit=" %", example=1)
     shares = [
-        number(
+        compute_mean(
             rows,
             "found",
             said=row["what"].partition(" by ")[2],
@@ -235,9 +262,9 @@ def _linking(rows: Rows) -> list[Claim]:
             what=row["what"],
             example=2,
         )
-        for row in chosen(rows, example=2)
+        for row in select_rows(rows, example=2)
     ]
-    alone = "; ".join(f"{one} by {one.said.replace('zip', 'ZIP code')}" for one in shares)
+    described = "; ".join(f"{share} by {share.said.replace('zip', 'ZIP code')}" for share in shares)
     return [
         Claim(
             f"A list of voters gives {match} of made-up patients one name, by ZIP code, birth "
@@ -246,12 +273,12 @@ def _linking(rows: Rows) -> list[Claim]:
             (match,),
             FOUND,
         ),
-        Claim(f"So many of the made-up voters are alone: {alone}.", "", tuple(shares), FOUND),
+        Claim(f"So many of the made-up voters are alone: {described}.", "", tuple(shares), FOUND),
     ]
 
 
 def _charts(rows: Rows) -> Mapping[str, Spec]:
-    told = [
+    shown = [
         {
             **row,
             "other": row["printed"] is not None and row["found"] != row["printed"],
@@ -261,18 +288,18 @@ def _charts(rows: Rows) -> Mapping[str, Spec]:
     ]
     voters = [
         {"known": row["what"].partition(" by ")[2], "share": row["found"]}
-        for row in chosen(rows, example=2)
+        for row in select_rows(rows, example=2)
     ]
-    wrong = sum(row["other"] for row in told)
+    wrong = sum(row["other"] for row in shown)
     return {
-        "examples": grid(
-            told,
+        "examples": draw_grid(
+            shown,
             columns={"example": "Example", "what": "What", "printed": "Printed", "found": "Found"},
             marked="other",
             title=f"{wrong} of the printed numbers are not those of the printed tables",
             about="What the seven examples say, and what is found; set off where they differ.",
         ),
-        "voters": bars(
+        "voters": draw_bars(
             voters,
             x="known",
             y="share",

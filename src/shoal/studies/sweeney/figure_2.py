@@ -12,37 +12,47 @@ from collections.abc import Mapping, Sequence
 import shoal
 from shoal import Schema
 from shoal.data import bundled
-from shoal.studies.claims import AGREES, DIFFERS, FOUND, Claim, Row, Rows, chosen, number
+from shoal.studies.claims import AGREES, DIFFERS, FOUND, Claim, Row, Rows, compute_mean, select_rows
 from shoal.studies.experiment import Experiment, Spec
 from shoal.studies.laboratory import Lab
-from shoal.studies.pages.charts import grid
-from shoal.studies.sweeney.printed import FIGURE_2, anonymity, counted, rows_of
+from shoal.studies.pages.grid import draw_grid
+from shoal.studies.sweeney.printed_tables import (
+    FIGURE_2,
+    audit_table,
+    count_alike,
+    read_printed_rows,
+)
 
 TABLE = "fig2"
 
 
 def _measure(lab: Lab) -> Sequence[Row]:
-    return [*lab.measured(anonymity, [{"table": TABLE}]), *lab.measured(homogeneous, [{}])]
+    return [
+        *lab.measure_cells(audit_table, [{"table": TABLE}]),
+        *lab.measure_cells(measure_homogeneity, [{}]),
+    ]
 
 
-def homogeneous() -> list[Row]:
+def measure_homogeneity() -> list[Row]:
     """The table's rows, and whether their class has one problem alone."""
     schema = Schema.of(quasi=FIGURE_2, sensitive="Problem", identifier="id")
-    found = shoal.attack("homogeneity", [bundled.path("sweeney_fig2.csv")], schema=schema)
-    known = found.worst[: found.exposed]
-    told = zip(rows_of(TABLE), counted(TABLE), strict=True)
+    finding = shoal.attack("homogeneity", [bundled.path("sweeney_fig2.csv")], schema=schema)
+    known = finding.worst[: finding.exposed]
+    class_sizes = zip(read_printed_rows(TABLE), count_alike(TABLE), strict=True)
     rows = [
         {"part": "row", **row, "alike": alike, "problem_known": i in known}
-        for i, (row, alike) in enumerate(told, 1)
+        for i, (row, alike) in enumerate(class_sizes, 1)
     ]
-    return [{"part": "attack", "attack": "homogeneity", "exposed": found.exposed}, *rows]
+    return [{"part": "attack", "attack": "homogeneity", "exposed": finding.exposed}, *rows]
 
 
 def _claims(rows: Rows) -> Sequence[Claim]:
-    k = number(rows, "k", said="k over the four columns", part="table")
-    lines = chosen(rows, part="row")
+    k = compute_mean(rows, "k", said="k over the four columns", part="table")
+    lines = select_rows(rows, part="row")
     least = min(row["alike"] for row in lines)
-    known = number(rows, "exposed", said="problems known", unit=f" of {len(lines)}", part="attack")
+    known = compute_mean(
+        rows, "exposed", said="problems known", unit=f" of {len(lines)}", part="attack"
+    )
     return [
         Claim(
             "The table of figure 2 is 2-anonymous over race, birth, gender and ZIP code.",
@@ -62,7 +72,7 @@ def _claims(rows: Rows) -> Sequence[Claim]:
 
 
 def _charts(rows: Rows) -> Mapping[str, Spec]:
-    people, k = chosen(rows, part="row"), number(rows, "k", part="table").mean
+    people, k = select_rows(rows, part="row"), compute_mean(rows, "k", part="table").mean
     known = sum(row["problem_known"] for row in people)
     columns = {
         "id": "Row",
@@ -70,7 +80,7 @@ def _charts(rows: Rows) -> Mapping[str, Spec]:
         "alike": "Rows alike",
     }
     return {
-        "table": grid(
+        "table": draw_grid(
             people,
             columns=columns,
             marked="problem_known",

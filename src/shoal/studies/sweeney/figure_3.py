@@ -12,17 +12,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from shoal.studies.claims import AGREES, CORRECTED, DIFFERS, Claim, Row, Rows, chosen, number
+from shoal.studies.claims import (
+    AGREES,
+    CORRECTED,
+    DIFFERS,
+    Claim,
+    Row,
+    Rows,
+    compute_mean,
+    select_rows,
+)
 from shoal.studies.experiment import Experiment, Spec
 from shoal.studies.laboratory import Lab
-from shoal.studies.pages.charts import bars, grid
-from shoal.studies.sweeney.printed import (
+from shoal.studies.pages.bars import draw_bars
+from shoal.studies.pages.grid import draw_grid
+from shoal.studies.sweeney.printed_tables import (
     FIGURE_3,
-    anonymity,
-    counted,
-    rows_of,
-    side_by_side,
-    verdict,
+    audit_table,
+    count_alike,
+    judge_count,
+    match_unsorted,
+    read_printed_rows,
 )
 
 TABLES = {"PT": "fig3_pt", "GT1": "fig3_gt1", "GT2": "fig3_gt2"}
@@ -33,54 +43,55 @@ GENERAL = frozenset({"Person", "02130", "02140"})
 def _measure(lab: Lab) -> Sequence[Row]:
     mixed = [{"order": "random", "seed": seed} for seed in lab.seeds]
     attacks = [
-        *lab.measured(side_by_side, [{"order": "printed"}]),
-        *lab.measured(side_by_side, mixed),
+        *lab.measure_cells(match_unsorted, [{"order": "printed"}]),
+        *lab.measure_cells(match_unsorted, mixed),
     ]
-    tables = lab.measured(anonymity, [{"table": one} for one in TABLES.values()])
-    return [*tables, *attacks, *_beside(attacks[0])]
+    tables = lab.measure_cells(audit_table, [{"table": table} for table in TABLES.values()])
+    return [*tables, *attacks, *_join_releases(attacks[0])]
 
 
-def _beside(attack: Mapping[str, object]) -> list[Row]:
+def _join_releases(attack: Mapping[str, object]) -> list[Row]:
     """The three tables row by row, and what is left of GT1 and GT2 side by side."""
-    alone, found = attack["alone_in"], []
-    assert isinstance(alone, list)
-    for i, lines in enumerate(zip(*map(rows_of, TABLES.values()), strict=True), 1):
+    unique_rows, rows = attack["alone_in"], []
+    assert isinstance(unique_rows, list)
+    for i, lines in enumerate(zip(*map(read_printed_rows, TABLES.values()), strict=True), 1):
         private, *releases = lines
-        finer = {name: _finer([row[name] for row in releases]) for name in FIGURE_3}
-        told = {
+        finer = {name: _choose_finer([row[name] for row in releases]) for name in FIGURE_3}
+        labels = {
             f"{table} {name}": row[name]
             for table, row in zip(TABLES, lines, strict=True)
             for name in FIGURE_3
         }
-        found.append(
+        rows.append(
             {
                 "part": "row",
                 "row": i,
-                **told,
+                **labels,
                 "side by side": " ".join(finer.values()),
                 "as_private": int(finer == private),
-                "alone": i in alone,
+                "alone": i in unique_rows,
             }
         )
-    whole = {"part": "beside", "as_private": sum(row["as_private"] for row in found)}
-    return [whole, *found]
+    total = {"part": "beside", "as_private": sum(row["as_private"] for row in rows)}
+    return [total, *rows]
 
 
-def _finer(labels: Sequence[str]) -> str:
+def _choose_finer(labels: Sequence[str]) -> str:
     """The label that says more; one of the two releases always has the value itself."""
     return next((label for label in labels if label not in GENERAL), labels[0])
 
 
 def _claims(rows: Rows) -> Sequence[Claim]:
     k1, k2 = (
-        number(rows, "k", said=f"k of {name}", part="table", table=TABLES[name])
+        compute_mean(rows, "k", said=f"k of {name}", part="table", table=TABLES[name])
         for name in ("GT1", "GT2")
     )
     verdicts = [
-        verdict(k.mean, 2, min(counted(TABLES[name]))) for k, name in ((k1, "GT1"), (k2, "GT2"))
+        judge_count(k.mean, 2, min(count_alike(TABLES[name])))
+        for k, name in ((k1, "GT1"), (k2, "GT2"))
     ]
-    both = next((one for one in (DIFFERS, CORRECTED) if one in verdicts), AGREES)
-    same = number(
+    both = next((kind for kind in (DIFFERS, CORRECTED) if kind in verdicts), AGREES)
+    same = compute_mean(
         rows,
         "exposed",
         said="rows alone, same order",
@@ -88,10 +99,12 @@ def _claims(rows: Rows) -> Sequence[Claim]:
         part="attack",
         order="printed",
     )
-    right = number(rows, "as_private", said="as in PT", unit=" of 12", part="beside")
-    mixed = number(rows, "exposed", said="rows alone, random order", part="attack", order="random")
+    right = compute_mean(rows, "as_private", said="as in PT", unit=" of 12", part="beside")
+    mixed = compute_mean(
+        rows, "exposed", said="rows alone, random order", part="attack", order="random"
+    )
     recovered, nothing = same.mean == 12 and right.mean == 12, mixed.most == 0
-    plain = [min(counted(TABLES[name])) for name in ("GT1", "GT2")]
+    plain = [min(count_alike(TABLES[name])) for name in ("GT1", "GT2")]
     why = f"Counted in the printed tables, k is {plain[0]} for GT1 and {plain[1]} for GT2."
     return [
         Claim(
@@ -120,20 +133,20 @@ def _claims(rows: Rows) -> Sequence[Claim]:
 
 
 def _charts(rows: Rows) -> Mapping[str, Spec]:
-    people, attacks = chosen(rows, part="row"), chosen(rows, part="attack")
+    people, attacks = select_rows(rows, part="row"), select_rows(rows, part="attack")
     bar = [
         {"which": f"{name} alone", "alone": row["unique"]}
         for name, table in TABLES.items()
         if name != "PT"
-        for row in chosen(rows, part="table", table=table)
+        for row in select_rows(rows, part="table", table=table)
     ]
-    told = {"printed": "both, same order", "random": "both, random order"}
-    bar += [{"which": told[row["order"]], "alone": row["exposed"]} for row in attacks]
-    same = number(rows, "exposed", part="attack", order="printed").mean
-    mixed = number(rows, "exposed", part="attack", order="random").mean
+    captions = {"printed": "both, same order", "random": "both, random order"}
+    bar += [{"which": captions[row["order"]], "alone": row["exposed"]} for row in attacks]
+    same = compute_mean(rows, "exposed", part="attack", order="printed").mean
+    mixed = compute_mean(rows, "exposed", part="attack", order="random").mean
     columns = {f"{table} {name}": f"{table}: {name}" for table in TABLES for name in FIGURE_3}
     return {
-        "tables": grid(
+        "tables": draw_grid(
             people,
             columns={**columns, "side by side": "GT1 and GT2"},
             marked="alone",
@@ -141,7 +154,7 @@ def _charts(rows: Rows) -> Mapping[str, Spec]:
             about="PT is private; GT1 and GT2 are released, in the same order. Rows set off are "
             "alone with what both say, and were alone in neither.",
         ),
-        "alone": bars(
+        "alone": draw_bars(
             bar,
             x="which",
             y="alone",

@@ -9,38 +9,46 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from shoal.studies.claims import AGREES, DIFFERS, Claim, Row, Rows, chosen, number
+from shoal.studies.claims import AGREES, DIFFERS, Claim, Row, Rows, compute_mean, select_rows
 from shoal.studies.experiment import Experiment, Spec
 from shoal.studies.laboratory import Lab
-from shoal.studies.pages.charts import bars, grid
-from shoal.studies.sweeney.printed import FIGURE_4, anonymity, counted, judged, rows_of
+from shoal.studies.pages.bars import draw_bars
+from shoal.studies.pages.grid import draw_grid
+from shoal.studies.sweeney.printed_tables import (
+    FIGURE_4,
+    audit_table,
+    count_alike,
+    judge_after,
+    read_printed_rows,
+)
 
 TABLES = {"PT": "fig4_pt", "GT1": "fig4_gt1", "GT3": "fig4_gt3"}
 FIRST, THEN = TABLES["GT1"], TABLES["GT3"]
 
 
 def _measure(lab: Lab) -> Sequence[Row]:
-    tables = lab.measured(anonymity, [{"table": one} for one in TABLES.values()])
+    tables = lab.measure_cells(audit_table, [{"table": table} for table in TABLES.values()])
     cells = [{"first": "", "second": THEN}, {"first": FIRST, "second": THEN}]
-    return [*tables, *lab.measured(judged, cells), *_lines()]
+    return [*tables, *lab.measure_cells(judge_after, cells), *_list_rows()]
 
 
-def _lines() -> list[Row]:
-    """All rows of the three tables, with how many of their table are like them."""
+def _list_rows() -> list[Row]:
     return [
         {"part": "row", "of": name, "row": i, **row, "alike": alike, "alone": alike == 1}
         for name, table in TABLES.items()
-        for i, (row, alike) in enumerate(zip(rows_of(table), counted(table), strict=True), 1)
+        for i, (row, alike) in enumerate(
+            zip(read_printed_rows(table), count_alike(table), strict=True), 1
+        )
     ]
 
 
 def _claims(rows: Rows) -> Sequence[Claim]:
     k1, k3 = (
-        number(rows, "k", said=f"k of {name}", part="table", table=TABLES[name])
+        compute_mean(rows, "k", said=f"k of {name}", part="table", table=TABLES[name])
         for name in ("GT1", "GT3")
     )
     both = k1.mean == k3.mean == 2
-    after = number(
+    after = compute_mean(
         rows, "k", said="k of GT3 with the problem", part="defence", first=FIRST, second=THEN
     )
     refused = after.mean < 2
@@ -64,30 +72,32 @@ def _claims(rows: Rows) -> Sequence[Claim]:
 
 
 def _charts(rows: Rows) -> Mapping[str, Spec]:
-    charts = {name.lower(): _table(rows, name) for name in TABLES}
-    told = {"": "GT3 by itself", FIRST: "GT3 after GT1"}
-    bar = [{"how": told[row["first"]], "k": row["k"]} for row in chosen(rows, part="defence")]
-    alone, after = (one["k"] for one in bar)
-    charts["judged"] = bars(
+    charts = {name.lower(): _table_chart(rows, name) for name in TABLES}
+    captions = {"": "GT3 by itself", FIRST: "GT3 after GT1"}
+    bar = [
+        {"how": captions[row["first"]], "k": row["k"]} for row in select_rows(rows, part="defence")
+    ]
+    by_itself, after = (row["k"] for row in bar)
+    charts["judged"] = draw_bars(
         bar,
         x="how",
         y="k",
         by="",
-        title=f"GT3 is {alone}-anonymous by itself, and {after}-anonymous after GT1",
+        title=f"GT3 is {by_itself}-anonymous by itself, and {after}-anonymous after GT1",
         about="k over the four columns, and over these and the problem, which GT1 has released.",
         labels={"how": "How it is judged", "k": "k that is reached"},
     )
     return charts
 
 
-def _table(rows: Rows, name: str) -> Spec:
-    lines = chosen(rows, part="row", of=name)
-    k, alone = min(row["alike"] for row in lines), sum(row["alone"] for row in lines)
-    return grid(
+def _table_chart(rows: Rows, name: str) -> Spec:
+    lines = select_rows(rows, part="row", of=name)
+    k, unique = min(row["alike"] for row in lines), sum(row["alone"] for row in lines)
+    return draw_grid(
         lines,
-        columns={**{one: one for one in (*FIGURE_4, "Problem")}, "alike": "Rows alike"},
+        columns={**{name: name for name in (*FIGURE_4, "Problem")}, "alike": "Rows alike"},
         marked="alone",
-        title=f"{name}: k = {k}, and {alone} of {len(lines)} rows are alone",
+        title=f"{name}: k = {k}, and {unique} of {len(lines)} rows are alone",
         about="Rows set off are like no other row in race, birth date, gender and ZIP code.",
     )
 

@@ -10,11 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from shoal.studies.claims import AGREES, DIFFERS, FOUND, Claim, Row, Rows, chosen, number
+from shoal.studies.claims import AGREES, DIFFERS, FOUND, Claim, Row, Rows, compute_mean, select_rows
 from shoal.studies.experiment import Experiment, Spec
 from shoal.studies.laboratory import Lab
-from shoal.studies.pages.charts import bars, grid
-from shoal.studies.sweeney.printed import FIGURE_4, anonymity, counted, linked, rows_of
+from shoal.studies.pages.bars import draw_bars
+from shoal.studies.pages.grid import draw_grid
+from shoal.studies.sweeney.printed_tables import (
+    FIGURE_4,
+    audit_table,
+    count_alike,
+    link_releases,
+    read_printed_rows,
+)
 
 LINKED = "fig5_lt"
 ANEW, BASED = "GT3", "GT1 again"
@@ -23,45 +30,53 @@ ATTACK = "complementary"
 
 def _measure(lab: Lab) -> Sequence[Row]:
     names = ("fig4_gt1", "fig4_gt3", LINKED)
-    tables = lab.measured(anonymity, [{"table": name} for name in names])
+    tables = lab.measure_cells(audit_table, [{"table": name} for name in names])
     cells = [{"attack": ATTACK, "second": second} for second in (ANEW, BASED)]
-    attacks = lab.measured(linked, cells)
-    alone = attacks[0]["alone_in"]
+    attacks = lab.measure_cells(link_releases, cells)
+    unique_rows = attacks[0]["alone_in"]
     lines = [
-        {"part": "row", "row": i, **row, "alike": alike, "alone": i in alone}
-        for i, (row, alike) in enumerate(zip(rows_of(LINKED), counted(LINKED), strict=True), 1)
+        {"part": "row", "row": i, **row, "alike": alike, "alone": i in unique_rows}
+        for i, (row, alike) in enumerate(
+            zip(read_printed_rows(LINKED), count_alike(LINKED), strict=True), 1
+        )
     ]
     return [*tables, *attacks, *lines]
 
 
 def _claims(rows: Rows) -> Sequence[Claim]:
-    found = {"part": "attack", "attack": ATTACK, "second": ANEW}
-    resolved = number(rows, "resolved", said="rows that find their row", unit=" of 12", **found)
-    alone = number(rows, "exposed", said="rows alone, by the attack", **found)
-    printed = number(
+    attacked = {"part": "attack", "attack": ATTACK, "second": ANEW}
+    resolved = compute_mean(
+        rows, "resolved", said="rows that find their row", unit=" of 12", **attacked
+    )
+    unique = compute_mean(rows, "exposed", said="rows alone, by the attack", **attacked)
+    printed = compute_mean(
         rows, "unique", said="rows alone in the printed table", part="table", table=LINKED
     )
-    whole = resolved.mean == 12
-    two = alone.mean == printed.mean == 2 and all(
-        row["alone"] == (row["alike"] == 1) for row in chosen(rows, part="row")
+    all_resolved = resolved.mean == 12
+    two = unique.mean == printed.mean == 2 and all(
+        row["alone"] == (row["alike"] == 1) for row in select_rows(rows, part="row")
     )
-    based = number(rows, "exposed", said="rows alone", part="attack", attack=ATTACK, second=BASED)
+    based = compute_mean(
+        rows, "exposed", said="rows alone", part="attack", attack=ATTACK, second=BASED
+    )
     return [
         Claim(
             "Linked by the problem, all 12 rows of GT1 find their row of GT3.",
             "12 rows",
             (resolved,),
-            AGREES if whole else DIFFERS,
-            "" if whole else f"By the attack {resolved} have one row alone that can be theirs.",
+            AGREES if all_resolved else DIFFERS,
+            ""
+            if all_resolved
+            else f"By the attack {resolved} have one row alone that can be theirs.",
         ),
         Claim(
             "Two rows of GT1 and GT3 linked are alone, so that they are not 2-anonymous.",
             "2 rows",
-            (alone, printed),
+            (unique, printed),
             AGREES if two else DIFFERS,
             ""
             if two
-            else f"{alone} are alone by the attack, {printed} in the printed table, or "
+            else f"{unique} are alone by the attack, {printed} in the printed table, or "
             "these are other rows.",
         ),
         Claim(
@@ -75,27 +90,27 @@ def _claims(rows: Rows) -> Sequence[Claim]:
 
 
 def _charts(rows: Rows) -> Mapping[str, Spec]:
-    lines = chosen(rows, part="row")
+    lines = select_rows(rows, part="row")
     bar = [
         {"which": f"{name} alone", "alone": row["unique"]}
         for name, table in (("GT1", "fig4_gt1"), ("GT3", "fig4_gt3"))
-        for row in chosen(rows, part="table", table=table)
+        for row in select_rows(rows, part="table", table=table)
     ]
-    told = {ANEW: "GT1 and GT3", BASED: "GT1, and one based on it"}
+    captions = {ANEW: "GT1 and GT3", BASED: "GT1, and one based on it"}
     bar += [
-        {"which": told[row["second"]], "alone": row["exposed"]}
-        for row in chosen(rows, part="attack")
+        {"which": captions[row["second"]], "alone": row["exposed"]}
+        for row in select_rows(rows, part="attack")
     ]
-    alone = sum(row["alone"] for row in lines)
+    unique = sum(row["alone"] for row in lines)
     return {
-        "linked": grid(
+        "linked": draw_grid(
             lines,
-            columns={**{one: one for one in (*FIGURE_4, "Problem")}, "alike": "Rows alike"},
+            columns={**{name: name for name in (*FIGURE_4, "Problem")}, "alike": "Rows alike"},
             marked="alone",
-            title=f"Linked, {alone} of {len(lines)} rows are alone",
+            title=f"Linked, {unique} of {len(lines)} rows are alone",
             about="What GT1 and GT3 say together. Rows set off are alone, and were so in neither.",
         ),
-        "alone": bars(
+        "alone": draw_bars(
             bar,
             x="which",
             y="alone",

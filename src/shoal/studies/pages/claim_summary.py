@@ -10,7 +10,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from shoal.studies.pages.words import VERDICTS, condition, figure, runs, verdict, whole
+from shoal.studies.pages.words import (
+    VERDICTS,
+    describe_condition,
+    describe_runs,
+    format_figure,
+    format_verdict,
+    make_unbreakable,
+)
 
 Claim = Mapping[str, Any]
 Study = Mapping[str, Any]
@@ -27,7 +34,7 @@ HEADS = ("No.", "Number", "Mean of", "Over the rows with", "Rows")
 
 
 @dataclass(frozen=True)
-class Told:
+class ClaimDescription:
     """One claim, or one thing found beside the paper."""
 
     says: str
@@ -40,63 +47,74 @@ class Told:
     why: str
 
 
-def told(claim: Claim) -> Told:
+def describe_claim(claim: Claim) -> ClaimDescription:
     """The words of a claim."""
     word = claim["verdict"]
-    sign, tone = ("", "") if word == FOUND else (verdict(word), VERDICTS[word][1])
+    sign, tone = ("", "") if word == FOUND else (format_verdict(word), VERDICTS[word][1])
     theirs = claim["theirs"] or ("" if word == FOUND else "no figure")
-    return Told(claim["says"], theirs, _ours(claim["ours"]), sign, tone, claim["why"])
+    return ClaimDescription(
+        claim["says"], theirs, _describe_numbers(claim["ours"]), sign, tone, claim["why"]
+    )
 
 
-def _ours(found: Sequence[Mapping[str, Any]]) -> tuple[tuple[str, str], ...]:
+def _describe_numbers(numbers: Sequence[Mapping[str, Any]]) -> tuple[tuple[str, str], ...]:
     """Every number with what it is of, and the runs with the last."""
-    notes = [one["said"] for one in found[:MANY]]
-    more = f"and {len(found) - MANY} more" if len(found) > MANY else ""
-    notes[-1:] = ["; ".join(part for part in (*notes[-1:], more, runs(found)) if part)]
-    return tuple((whole(figure(one)), note) for one, note in zip(found, notes, strict=False))
+    notes = [number["said"] for number in numbers[:MANY]]
+    more = f"and {len(numbers) - MANY} more" if len(numbers) > MANY else ""
+    notes[-1:] = ["; ".join(part for part in (*notes[-1:], more, describe_runs(numbers)) if part)]
+    return tuple(
+        (make_unbreakable(format_figure(number)), note)
+        for number, note in zip(numbers, notes, strict=False)
+    )
 
 
-def trace(claims: Sequence[Claim]) -> list[tuple[int, str, str, str, int]]:
+def trace_numbers(claims: Sequence[Claim]) -> list[tuple[int, str, str, str, int]]:
     """Of every number its claim's, the mean of which column it is, over which rows, and how many.
 
     In the order of the claims, and of a claim those first that its reason does not rest on.
     """
     return [
-        (i, whole(figure(one)), one["of"], condition(one), int(one.get("rows", one["runs"])))
+        (
+            i,
+            make_unbreakable(format_figure(number)),
+            number["of"],
+            describe_condition(number),
+            int(number.get("rows", number["runs"])),
+        )
         for i, claim in enumerate(claims, 1)
-        for one in (*claim["ours"], *claim["because"])
+        for number in (*claim["ours"], *claim["because"])
     ]
 
 
-def claimed(claims: Sequence[Claim]) -> list[Claim]:
+def select_claims(claims: Sequence[Claim]) -> list[Claim]:
     """What the paper claims."""
     return [claim for claim in claims if claim["verdict"] != FOUND]
 
 
-def found(claims: Sequence[Claim]) -> list[Claim]:
+def select_findings(claims: Sequence[Claim]) -> list[Claim]:
     """What was found beside the paper."""
     return [claim for claim in claims if claim["verdict"] == FOUND]
 
 
-def warnings(studies: Sequence[Study]) -> list[tuple[str, str]]:
+def list_comparison_warnings(studies: Sequence[Study]) -> list[tuple[str, str]]:
     """What makes several studies hard to compare: a heading and a sentence each."""
-    return [*_codes(studies), *_seeds(studies)]
+    return [*_warn_of_codes(studies), *_warn_of_seeds(studies)]
 
 
-def _codes(studies: Sequence[Study]) -> list[tuple[str, str]]:
+def _warn_of_codes(studies: Sequence[Study]) -> list[tuple[str, str]]:
     by_code: dict[str, list[str]] = {}
-    for one in studies:
-        by_code.setdefault(one["made"].get("code", "unknown"), []).append(one["study"])
+    for study in studies:
+        by_code.setdefault(study["made"].get("code", "unknown"), []).append(study["study"])
     if len(by_code) < 2:
         return []
-    told = "; ".join(f"`{code[:12]}` {', '.join(names)}" for code, names in by_code.items())
-    return [("Made by different code", f"Run all of them again to compare them. {told}.")]
+    groups = "; ".join(f"`{code[:12]}` {', '.join(names)}" for code, names in by_code.items())
+    return [("Made by different code", f"Run all of them again to compare them. {groups}.")]
 
 
-def _seeds(studies: Sequence[Study]) -> list[tuple[str, str]]:
+def _warn_of_seeds(studies: Sequence[Study]) -> list[tuple[str, str]]:
     fewer = [
-        f"{one['study']} ({len(one['seeds'])} of {one['usual']['seeds']})"
-        for one in studies
-        if len(one["seeds"]) < one.get("usual", {}).get("seeds", 0)
+        f"{study['study']} ({len(study['seeds'])} of {study['usual']['seeds']})"
+        for study in studies
+        if len(study["seeds"]) < study.get("usual", {}).get("seeds", 0)
     ]
     return [("Fewer seeds than usual", f"Drawn less often: {', '.join(fewer)}.")] if fewer else []

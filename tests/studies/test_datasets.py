@@ -18,7 +18,7 @@ import shoal
 from shoal import InputError, UsageError
 from shoal.data import data_folder
 from shoal.data.catalogue import ADULT_COLUMNS, FILES, IPUMS_COLUMNS
-from shoal.studies.named import SOURCES, named, several
+from shoal.studies.datasets import SOURCES, load_dataset, load_datasets
 
 ROW = "39,State-gov,77516,Bachelors,13,Never-married,Sales,Wife,White,Male,1,0,40,Cuba,<=50K,train"
 SMALL = "\n".join((",".join(ADULT_COLUMNS), ROW, ROW.replace("Cuba", "?")[:-5] + "test")) + "\n"
@@ -88,10 +88,10 @@ def test_what_is_fetched_goes_where_it_can_be_written(folder, tmp_path, monkeypa
 
 def test_all_that_is_missing_is_said_at_once(folder):
     with pytest.raises(InputError) as one:
-        named("adult")
+        load_dataset("adult")
     assert one.value.fact == "The data set adult is not here (adult.csv.gz)."
     with pytest.raises(InputError) as more:
-        several(["adult-train", "ipums-1970", "ipums-stacked", "ipums-1970"])
+        load_datasets(["adult-train", "ipums-1970", "ipums-stacked", "ipums-1970"])
     assert more.value.fact == (
         "The data sets adult-train, ipums-1970 and ipums-stacked are not here (adult.csv.gz, "
         "ipums_la_97.csv.gz, ipums_la_98.csv.gz, ipums_la_99.csv.gz)."
@@ -100,7 +100,7 @@ def test_all_that_is_missing_is_said_at_once(folder):
         assert way in more.value.hint
     put(folder, "ipums_la_97.csv.gz", "")
     with pytest.raises(InputError, match=r"set ipums-stacked is not here \(ipums_la_98"):
-        several(["ipums-1970", "ipums-stacked"])
+        load_datasets(["ipums-1970", "ipums-stacked"])
 
 
 def test_the_public_listing_says_where_everything_is(folder):
@@ -118,9 +118,9 @@ def test_the_public_listing_says_where_everything_is(folder):
 
 def test_names_and_settings_that_make_no_sense_are_refused(folder):
     with pytest.raises(UsageError, match="no data set 'census'"):
-        named("census")
+        load_dataset("census")
     with pytest.raises(UsageError, match="Only a stand-in"):
-        named("adult", rows=100)
+        load_dataset("adult", rows=100)
 
 
 # What is damaged
@@ -147,7 +147,7 @@ def test_a_file_that_is_not_the_papers_is_refused(folder, case):
     name, text, told = DAMAGED[case]
     put(folder, SOURCES[name].of.files[0], text)
     with pytest.raises(InputError) as refused:
-        named(name)
+        load_dataset(name)
     assert told in refused.value.fact
     assert "secret" not in str(refused.value)  # no cell is shown
     assert "shoal data fetch --replace" in refused.value.hint
@@ -157,7 +157,7 @@ def test_a_file_that_is_not_the_papers_is_refused(folder, case):
 def test_a_file_that_cannot_be_unpacked_is_refused(folder, content):
     (folder / "adult.csv.gz").write_bytes(content)
     with pytest.raises(InputError, match=r"adult\.csv\.gz"):
-        named("adult")
+        load_dataset("adult")
 
 
 @pytest.fixture
@@ -171,7 +171,7 @@ def small(folder, monkeypatch):
 
 def test_the_papers_content_is_known_by_its_hash_whoever_compressed_it(small):
     small.write_bytes(gzip.compress(SMALL.encode(), 1, mtime=9))
-    found = named("adult")
+    found = load_dataset("adult")
     assert (found.rows, found.table["age"].to_pylist()) == (1, [39])
     assert found.table["occupation"].to_pylist() == ["Sales"]
 
@@ -188,7 +188,7 @@ def test_the_papers_content_is_known_by_its_hash_whoever_compressed_it(small):
 def test_other_values_in_the_same_shape_are_refused(small, other):
     put(small.parent, small.name, other)
     with pytest.raises(InputError) as refused:
-        named("adult")
+        load_dataset("adult")
     assert refused.value.fact == (
         "adult.csv.gz has the columns and rows of the papers' table, but other content."
     )
@@ -217,7 +217,7 @@ def test_the_real_data_sets_have_the_papers_counts(real_data):
     assert os.environ["SHOAL_DATA"] == str(real_data)
     if data_folder.list_missing_files(SOURCES):
         pytest.skip("not every data set is here")
-    found = several(SOURCES)
+    found = load_datasets(SOURCES)
     assert {name: one.rows for name, one in found.items()} == {
         "adult": 45_222,
         "adult-train": 30_162,
@@ -229,4 +229,4 @@ def test_the_real_data_sets_have_the_papers_counts(real_data):
         assert {column: len(table[column].unique()) for column in sizes} == sizes
     assert not any(one.stand_in for one in found.values())
     assert found["ipums-1970"].applicable().rows == 39_503
-    assert named("adult") is found["adult"]  # read once
+    assert load_dataset("adult") is found["adult"]  # read once

@@ -19,43 +19,46 @@ from shoal.studies.claims import Row
 FILE = "measured.jsonl"
 
 
-class Kept:
+class StoredMeasurements:
     """What was measured in a folder so far."""
 
     def __init__(self, folder: Path | None) -> None:
         self.path = None if folder is None else folder / FILE
         self._rows: dict[str, tuple[list[Row], float]] = {}
-        self._asked: dict[str, float] = {}
+        self._seconds: dict[str, float] = {}
         self.now = 0.0
         """The seconds that what is new took."""
         content = b"" if self.path is None else _read(self.path)
         self._torn = bool(content) and not content.endswith(b"\n")
         for line in content.split(b"\n"):
-            found = _measurement(line)
-            if found is not None:
-                self._rows[found["key"]] = (found["rows"], float(found["seconds"]))
+            measurement = _measurement(line)
+            if measurement is not None:
+                self._rows[measurement["key"]] = (
+                    measurement["rows"],
+                    float(measurement["seconds"]),
+                )
 
     @property
     def seconds(self) -> float:
         """What measuring took, now or then, of all that was asked for."""
-        return sum(self._asked.values())
+        return sum(self._seconds.values())
 
     def get(self, key: str) -> list[Row] | None:
         """The rows measured under this key, or nothing."""
         if key not in self._rows:
             return None
-        rows, self._asked[key] = self._rows[key]
+        rows, self._seconds[key] = self._rows[key]
         return rows
 
     def put(self, key: str, rows: list[Row], seconds: float) -> None:
         """Keep rows and what they took; a run that is killed after this has them."""
         self._rows[key] = (rows, seconds)
-        self._asked[key] = seconds
+        self._seconds[key] = seconds
         self.now += seconds
         if self.path is None:
             return
-        kept = {"key": key, "seconds": round(seconds, 3), "rows": rows}
-        line = json.dumps(kept, allow_nan=False).encode() + b"\n"
+        record = {"key": key, "seconds": round(seconds, 3), "rows": rows}
+        line = json.dumps(record, allow_nan=False).encode() + b"\n"
         try:
             self._append(self.path, b"\n" + line if self._torn else line)
         except OSError as error:
@@ -92,11 +95,11 @@ def _read(path: Path) -> bytes:
 def _measurement(line: bytes) -> dict[str, Any] | None:
     """A line's measurement; none where it is not one, or not all of it."""
     try:
-        found = json.loads(line)
+        record = json.loads(line)
     except ValueError:  # neither UTF-8 nor JSON: the last line of a run that was killed
         return None
-    if not isinstance(found, dict):
+    if not isinstance(record, dict):
         return None
-    key, seconds, rows = (found.get(name) for name in ("key", "seconds", "rows"))
+    key, seconds, rows = (record.get(name) for name in ("key", "seconds", "rows"))
     right = isinstance(key, str) and isinstance(seconds, int | float) and isinstance(rows, list)
-    return found if right and all(isinstance(row, dict) for row in rows or ()) else None
+    return record if right and all(isinstance(row, dict) for row in rows or ()) else None

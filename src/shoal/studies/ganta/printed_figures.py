@@ -14,8 +14,8 @@ from math import exp, log, log2
 from typing import Any, NamedTuple
 
 from shoal.studies.claims import AGREES, Number
-from shoal.studies.ganta.changed import ORDERS, hash_of
-from shoal.studies.ganta.pairs import APPLICABLE, OVERLAP, near
+from shoal.studies.ganta.changed_settings import ORDERS, hash_hierarchies
+from shoal.studies.ganta.pairs import APPLICABLE, OVERLAP, judge_figure
 from shoal.studies.tables import Sample
 
 OPEN, FIXED = "left open by the paper", "fixed by the paper"
@@ -55,7 +55,7 @@ class Printed(NamedTuple):
 
     def met(self, ours: Number) -> bool:
         """Whether ours agrees with it."""
-        return (self.more and ours.mean > self.theirs) or near(ours, self.theirs) == AGREES
+        return (self.more and ours.mean > self.theirs) or judge_figure(ours, self.theirs) == AGREES
 
     def off(self, ours: Number) -> float:
         """How far ours is from it: the ratio, as a logarithm; above "more than": nothing."""
@@ -101,7 +101,7 @@ QUESTIONS = (
 
 
 class Setting(NamedTuple):
-    """What is changed, to what, and how the functions of `changed` are told so."""
+    """What is changed, to what, and how the functions of `changed_settings` are told so."""
 
     group: str
     changed: str
@@ -109,10 +109,10 @@ class Setting(NamedTuple):
     how: Mapping[str, Any]
 
 
-def settings_of(sample: Sample, part: str, asked: str) -> Iterator[Setting]:
+def list_settings(sample: Sample, part: str, asked: str) -> Iterator[Setting]:
     """What is tried: one change at a time, and of those left open two together."""
     yield Setting(OPEN, "nothing", BASIS, {})
-    yield from _codes(sample)
+    yield from _code_settings(sample)
     for size in (*SIZES, round(NEARLY_ALL * sample.rows)):
         # More than there are people for: some are drawn for both, beside the 5,000.
         group = OPEN if 2 * size - OVERLAP <= sample.rows else FIXED
@@ -123,20 +123,20 @@ def settings_of(sample: Sample, part: str, asked: str) -> Iterator[Setting]:
     for order in ORDERS[1:]:
         yield Setting(OPEN, "first cut", order, {"order": order})
     yield Setting(OPEN, "ties", "divided at the median", {"relaxed": True})
-    yield from _of_rule(ASKED[asked]["rule"])
-    yield from _against(sample, part, ASKED[asked]["k"])
+    yield from _rule_settings(ASKED[asked]["rule"])
+    yield from _fixed_settings(sample, part, ASKED[asked]["k"])
 
 
-def _codes(sample: Sample) -> Iterator[Setting]:
+def _code_settings(sample: Sample) -> Iterator[Setting]:
     if sample.empty:
         yield Setting(OPEN, "categories", "in no order", {"codes": "flat"})
         return
     yield Setting(OPEN, "categories", "in the order of their names", {"codes": "ordered"})
-    if known := hash_of(sample):
-        yield Setting(OPEN, "categories", "in hierarchies", {"hierarchies": known})
+    if digest := hash_hierarchies(sample):
+        yield Setting(OPEN, "categories", "in hierarchies", {"hierarchies": digest})
 
 
-def _of_rule(rule: str) -> Iterator[Setting]:
+def _rule_settings(rule: str) -> Iterator[Setting]:
     if rule.startswith("entropy"):
         for to, l in (("bits against ln l", 2 ** log(5)), ("nats against log2 l", exp(log2(5)))):
             yield Setting(OPEN, "logarithm", to, {"rule": f"entropy-diversity l={l:.4f}"})
@@ -145,14 +145,14 @@ def _of_rule(rule: str) -> Iterator[Setting]:
             yield Setting(OPEN, "distance", values, {"values": values})
 
 
-def _against(sample: Sample, part: str, k: int) -> Iterator[Setting]:
+def _fixed_settings(sample: Sample, part: str, k: int) -> Iterator[Setting]:
     """What the paper says otherwise."""
     if sample.empty:
         yield Setting(FIXED, "rows", "with an occupation", {"rows_kept": APPLICABLE})
     yield Setting(FIXED, "k", "one fewer", {"k": k - 1})
     for method in METHODS:
-        beside = part == GIVEN and method == "microaggregation"
-        to = f"{method} (in figure 1 too)" if beside else method
+        is_in_figure_1 = part == GIVEN and method == "microaggregation"
+        to = f"{method} (in figure 1 too)" if is_in_figure_1 else method
         yield Setting(FIXED, "method", to, {"method": method})
     if part == SIZE:
         for name in sample.quasi:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from shoal.reports.charts.theme import COLOUR, WIDTH, Spec
-from shoal.studies.pages.series import Columns, Rows, in_order, names
+from shoal.studies.pages.series import Columns, Rows, is_ordered, list_series_names
 
 TONES = ("after", "before", "alarm", "quiet", "ink", "rest")
 STEPS = ("step-1", "step-2", "step-3", "step-4", "step-5", "step-6")
@@ -30,13 +30,13 @@ class Series:
     ordered: bool = False
 
     @property
-    def alone(self) -> bool:
+    def is_unnamed(self) -> bool:
         """Whether there is one without a name."""
         return list(self.names) == [""]
 
     def looks(self, channels: Sequence[str] = ("color", "shape")) -> Spec:
         """Colour and shape by series, in one legend; none for one alone."""
-        shown = None if self.alone else legend(self.names)
+        shown = None if self.is_unnamed else make_legend(self.names)
         return {
             channel: {
                 "field": "by",
@@ -59,7 +59,7 @@ class Series:
 
     def _range(self, channel: str) -> list[object]:
         count = range(len(self.names))
-        tones = _steps(len(self.names)) if self.ordered else TONES
+        tones = _choose_tones(len(self.names)) if self.ordered else TONES
         if channel == "color":
             return [COLOUR[tones[i % len(tones)]] for i in count]
         if channel == "shape":
@@ -67,24 +67,24 @@ class Series:
         return [DASHES[i // len(TONES) % len(DASHES)] for i in count]
 
 
-def series(rows: Rows, by: str, of: Columns) -> Series:
+def find_series(rows: Rows, by: str, of: Columns) -> Series:
     """The series of rows."""
-    return Series(names(rows, by, of), in_order(rows, by, of))
+    return Series(list_series_names(rows, by, of), is_ordered(rows, by, of))
 
 
-def told_apart(names: Sequence[str], channels: Sequence[str] = ("color", "shape")) -> Spec:
+def style_series(names: Sequence[str], channels: Sequence[str] = ("color", "shape")) -> Spec:
     """Colour and shape of series that have no order, for a chart of another kind."""
     return Series(names).looks(channels)
 
 
-def legend(names: Sequence[str]) -> Spec:
+def make_legend(names: Sequence[str]) -> Spec:
     """As many beside each other as there is room for, in the widest of the usual fonts too."""
     longest = max(map(len, names), default=0)
     across = max(1, min(len(names), int(INNER / (42 + LETTER * longest))))
     return {"columns": across, "columnPadding": 16 + round(0.9 * longest), "symbolOpacity": 1}
 
 
-def _steps(count: int) -> tuple[str, ...]:
+def _choose_tones(count: int) -> tuple[str, ...]:
     """Tones for numbers, spread over the steps there are; more than those: as for names."""
     if not 2 < count <= len(STEPS):
         return TONES

@@ -10,7 +10,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from shoal.studies.claims import AGREES, DIFFERS, FOUND, PARTLY, Claim, Number, Rows, chosen, number
+from shoal.studies.claims import (
+    AGREES,
+    DIFFERS,
+    FOUND,
+    PARTLY,
+    Claim,
+    Number,
+    Rows,
+    compute_mean,
+    select_rows,
+)
 from shoal.studies.m_privacy.defaults import ANONYMISATION
 from shoal.studies.splits import KINDS
 
@@ -26,10 +36,10 @@ OPEN = "the split is open, and whether the default m or all m are meant"
 
 def claims(rows: Rows) -> list[Claim]:
     """The abstract's two, and what Shoal's own variant loses and takes."""
-    return [_loss(rows), _time(rows), _ours_loss(rows), _ours_time(rows)]
+    return [_loss_claim(rows), _time_claim(rows), _own_loss_claim(rows), _own_time_claim(rows)]
 
 
-def _against_m(rows: Rows, column: str, way: str, kind: str, m: int | None) -> Number:
+def _number_against_m(rows: Rows, column: str, way: str, kind: str, m: int | None) -> Number:
     """With the paper's defaults but for m: one m, or the mean over all that were tried."""
     where: dict[str, Any] = {
         "n": USUAL["n"],
@@ -43,76 +53,77 @@ def _against_m(rows: Rows, column: str, way: str, kind: str, m: int | None) -> N
     }.get(column, column)
     if m is not None:
         where["m"] = m
-    return number(
+    return compute_mean(
         rows,
         column,
-        said=f"{words}, {way}, {kind}, {_which(m)}",
+        said=f"{words}, {way}, {kind}, {_name_m(m)}",
         way=way,
         unit=" s" if column == "seconds" else "",
         **where,
     )
 
 
-def _which(m: int | None) -> str:
+def _name_m(m: int | None) -> str:
     return "all m" if m is None else f"m = {m}"
 
 
-def _readings(rows: Rows, column: str, way: str) -> tuple[Number, ...]:
-    return tuple(_against_m(rows, column, way, kind, m) for kind, m in READINGS)
+def _collect_readings(rows: Rows, column: str, way: str) -> tuple[Number, ...]:
+    return tuple(_number_against_m(rows, column, way, kind, m) for kind, m in READINGS)
 
 
 def _verdict(near: Sequence[bool]) -> str:
     return AGREES if all(near) else PARTLY if any(near) else DIFFERS
 
 
-def _times(ratios: Sequence[Number]) -> str:
-    """Of each reading how many times the baseline's."""
-    told = [
-        f"{one.mean:.2f} ({kind}, {_which(m)})"
-        for one, (kind, m) in zip(ratios, READINGS, strict=True)
+def _describe_ratios(ratios: Sequence[Number]) -> str:
+    parts = [
+        f"{ratio.mean:.2f} ({kind}, {_name_m(m)})"
+        for ratio, (kind, m) in zip(ratios, READINGS, strict=True)
     ]
-    return ", ".join(told)
+    return ", ".join(parts)
 
 
 # The paper's
 
 
-def _loss(rows: Rows) -> Claim:
+def _loss_claim(rows: Rows) -> Claim:
     says = (
         "Algorithm 2, which takes the cut whose halves score best, loses no more than the "
         f"baseline, or comparably (here: up to {COMPARABLE:g} times as much; {OPEN})."
     )
-    ours = _readings(rows, "loss_to_base", LITERAL)
-    near = [one.mean <= COMPARABLE for one in ours]
+    ours = _collect_readings(rows, "loss_to_base", LITERAL)
+    near = [number.mean <= COMPARABLE for number in ours]
     if all(near):
         return Claim(says, THEIRS, ours, AGREES)
-    (reason, because), (single, each) = _finer_yet_wider(rows), _single(rows)
+    (reason, because), (single, each) = _explain_loss(rows), _describe_single_m(rows)
     why = (
-        f"It loses {_times(ours)} times as much; up to {COMPARABLE:g} is called comparable, a "
+        f"It loses {_describe_ratios(ours)} times as much; up to {COMPARABLE:g} is called "
+        "comparable, a "
         f"tolerance of ours. {single} {reason} Which measure of utility the paper drew is not "
         "known here; ours is loss."
     )
     return Claim(says, THEIRS, ours, _verdict(near), why, (*because, *each))
 
 
-def _single(rows: Rows) -> tuple[str, tuple[Number, ...]]:
-    """For which single m it is comparable."""
-    ms = sorted({row["m"] for row in chosen(rows, way=LITERAL)})
-    found = {
-        (kind, m): _against_m(rows, "loss_to_base", LITERAL, kind, m) for kind in KINDS for m in ms
+def _describe_single_m(rows: Rows) -> tuple[str, tuple[Number, ...]]:
+    ms = sorted({row["m"] for row in select_rows(rows, way=LITERAL)})
+    ratios = {
+        (kind, m): _number_against_m(rows, "loss_to_base", LITERAL, kind, m)
+        for kind in KINDS
+        for m in ms
     }
-    near = [f"m = {m}, {kind}" for (kind, m), one in found.items() if one.mean <= COMPARABLE]
-    told = f"{len(near)} ({'; '.join(near)})" if near else "none"
+    near = [f"m = {m}, {kind}" for (kind, m), ratio in ratios.items() if ratio.mean <= COMPARABLE]
+    described = f"{len(near)} ({'; '.join(near)})" if near else "none"
     return (
-        f"Of {len(found)} settings of m and split it is comparable for {told}.",
-        tuple(found.values()),
+        f"Of {len(ratios)} settings of m and split it is comparable for {described}.",
+        tuple(ratios.values()),
     )
 
 
-def _finer_yet_wider(rows: Rows) -> tuple[str, tuple[Number, ...]]:
+def _explain_loss(rows: Rows) -> tuple[str, tuple[Number, ...]]:
     """Whether it makes more classes and loses more; whether the same cuts chosen otherwise do."""
     each = {
-        (kind, way, column): _against_m(rows, column, way, kind, USUAL["m"])
+        (kind, way, column): _number_against_m(rows, column, way, kind, USUAL["m"])
         for kind in KINDS
         for way in (LITERAL, BASE, LAST)
         for column in ("classes", "loss")
@@ -121,96 +132,107 @@ def _finer_yet_wider(rows: Rows) -> tuple[str, tuple[Number, ...]]:
     def more(column: str, way: str) -> list[bool]:
         return [each[kind, way, column].mean > each[kind, BASE, column].mean for kind in KINDS]
 
-    told = ""
+    reason = ""
     if all(more("loss", LITERAL)):
-        told = "With the defaults it loses more under either split"
+        reason = "With the defaults it loses more under either split"
         if all(more("classes", LITERAL)):
-            told += ", though it makes more classes: they have fewer rows and wider cells"
-        told += "."
+            reason += ", though it makes more classes: they have fewer rows and wider cells"
+        reason += "."
         if not any(more("loss", LAST)):
-            told += (
+            reason += (
                 " Where the widest column is cut, and providers only where none can be, no more is "
                 "lost than by the baseline: it is the choice by score that loses."
             )
-    return told or "The reason was not found.", tuple(each.values())
+    return reason or "The reason was not found.", tuple(each.values())
 
 
-def _time(rows: Rows) -> Claim:
+def _time_claim(rows: Rows) -> Claim:
     says = (
         "Algorithm 2, which takes the cut whose halves score best, takes no longer than the "
         f"baseline, or comparably (here: up to {COMPARABLE:g} times as long; {OPEN})."
     )
-    ours = _readings(rows, "seconds_to_base", LITERAL)
-    near = [one.mean <= COMPARABLE for one in ours]
+    ours = _collect_readings(rows, "seconds_to_base", LITERAL)
+    near = [number.mean <= COMPARABLE for number in ours]
     if all(near):
         return Claim(says, THEIRS, ours, AGREES)
-    last = _readings(rows, "seconds_to_base", LAST)
-    ms = sorted({row["m"] for row in chosen(rows, way=BASE)})
+    last = _collect_readings(rows, "seconds_to_base", LAST)
+    ms = sorted({row["m"] for row in select_rows(rows, way=BASE)})
     ends = tuple(
-        _against_m(rows, "seconds", BASE, kind, m) for kind in KINDS for m in (ms[0], ms[-1])
+        _number_against_m(rows, "seconds", BASE, kind, m) for kind in KINDS for m in (ms[0], ms[-1])
     )
     why = (
-        f"It takes {_times(ours)} times as long; up to {COMPARABLE:g} is called comparable, a "
-        f"tolerance of ours; none takes more than {max(one.mean for one in ours):.2f} times. "
-        f"{_by_score(ours, last)}Coalitions are judged exactly here and not by the paper's "
-        f"verifiers: the baseline takes {_ends(ends, ms)}."
+        f"It takes {_describe_ratios(ours)} times as long; up to {COMPARABLE:g} is called "
+        "comparable, a "
+        f"tolerance of ours; none takes more than {max(number.mean for number in ours):.2f} times. "
+        f"{_explain_time(ours, last)}Coalitions are judged exactly here and not by the paper's "
+        f"verifiers: the baseline takes {_describe_ends(ends, ms)}."
     )
     return Claim(says, THEIRS, ours, _verdict(near), why, (*last, *ends))
 
 
-def _by_score(literal: Sequence[Number], last: Sequence[Number]) -> str:
+def _explain_time(literal: Sequence[Number], last: Sequence[Number]) -> str:
     """What of it is the choice by score, where the same columns are cut in another order."""
-    if all(one.mean > two.mean for one, two in zip(literal, last, strict=True)):
+    if all(
+        with_score.mean > without_score.mean
+        for with_score, without_score in zip(literal, last, strict=True)
+    ):
         return (
             f"Cutting the same columns, but providers last and without scores, takes "
-            f"{_times(last)}: the rest is the choice by score. "
+            f"{_describe_ratios(last)}: the rest is the choice by score. "
         )
     return "The reason was not found: without scores it is not always quicker. "
 
 
-def _ends(numbers: Sequence[Number], ms: Sequence[int]) -> str:
-    told = [
+def _describe_ends(numbers: Sequence[Number], ms: Sequence[int]) -> str:
+    parts = [
         f"{least.mean:.2f} s at m = {ms[0]} and {most.mean:.2f} s at m = {ms[-1]} ({kind})"
         for kind, least, most in zip(KINDS, numbers[::2], numbers[1::2], strict=True)
     ]
-    return ", ".join(told)
+    return ", ".join(parts)
 
 
 # Shoal's own
 
 
-def _overall(rows: Rows, column: str, words: str) -> Mapping[str, Number]:
+def _overall_numbers(rows: Rows, column: str, words: str) -> Mapping[str, Number]:
     """Over every m, n, k and number of rows that was tried, by split."""
     return {
-        kind: number(
+        kind: compute_mean(
             rows, column, said=f"{words}, {AWARE}, {kind}, all settings", way=AWARE, split=kind
         )
         for kind in KINDS
     }
 
 
-def _ours_loss(rows: Rows) -> Claim:
+def _own_loss_claim(rows: Rows) -> Claim:
     """Better than or like the baseline by how it is made: what is found is by how much."""
-    ratios = _overall(rows, "loss_to_base", "loss, times the baseline's")
-    told = " and ".join(f"{100 * (1 - one.mean):.0f} % ({kind})" for kind, one in ratios.items())
-    least = max(one.most for one in ratios.values()) <= 1
+    ratios = _overall_numbers(rows, "loss_to_base", "loss, times the baseline's")
+    savings = " and ".join(
+        f"{100 * (1 - ratio.mean):.0f} % ({kind})" for kind, ratio in ratios.items()
+    )
+    least = max(ratio.most for ratio in ratios.values()) <= 1
     says = (
         "Shoal's variant keeps the better of two searches, one of which refines the baseline"
-        f"{'; it cannot lose more. It' if least else ', and yet has lost more. It'} loses {told} "
+        f"{'; it cannot lose more. It' if least else ', and yet has lost more. It'} loses "
+        f"{savings} "
         "less on average over all m, n, k and numbers of rows."
     )
     because = tuple(
-        _against_m(rows, "loss", way, kind, USUAL["m"]) for kind in KINDS for way in (AWARE, BASE)
+        _number_against_m(rows, "loss", way, kind, USUAL["m"])
+        for kind in KINDS
+        for way in (AWARE, BASE)
     )
     return Claim(says, "", tuple(ratios.values()), FOUND, because=because)
 
 
-def _ours_time(rows: Rows) -> Claim:
-    ratios = _overall(rows, "seconds_to_base", "time, times the baseline's")
-    told = " and ".join(f"{one.mean:.2f} ({kind})" for kind, one in ratios.items())
-    says = f"Shoal's variant, which searches twice, takes {told} times as long as the baseline."
+def _own_time_claim(rows: Rows) -> Claim:
+    ratios = _overall_numbers(rows, "seconds_to_base", "time, times the baseline's")
+    ratios_told = " and ".join(f"{ratio.mean:.2f} ({kind})" for kind, ratio in ratios.items())
+    says = (
+        f"Shoal's variant, which searches twice, takes {ratios_told} times as long as the baseline."
+    )
     because = tuple(
-        _against_m(rows, "seconds", way, kind, USUAL["m"])
+        _number_against_m(rows, "seconds", way, kind, USUAL["m"])
         for kind in KINDS
         for way in (AWARE, BASE)
     )

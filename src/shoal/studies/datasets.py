@@ -23,7 +23,7 @@ import pyarrow.csv
 from shoal import InputError, Schema, UsageError
 from shoal.data.catalogue import ADULT_COLUMNS, DATASETS, FILES, NOT_APPLICABLE, DataFile, DataSet
 from shoal.data.data_folder import find_file, get_dataset, require_datasets
-from shoal.studies.stand_in import people
+from shoal.studies.stand_in import draw_stand_in
 from shoal.studies.tables import Sample
 
 ADULT = ("age", "workclass", "education", "marital_status", "race", "sex", "native_country")
@@ -32,7 +32,7 @@ AGAIN = "get it again with `shoal data fetch --replace`."
 
 
 @dataclass(frozen=True)
-class Source:
+class DatasetSource:
     """How one named table is read."""
 
     of: DataSet
@@ -43,14 +43,14 @@ class Source:
 
 
 SOURCES = {
-    "adult": Source(DATASETS["adult"], ADULT, ("occupation",)),
-    "adult-train": Source(DATASETS["adult-train"], ADULT, ("occupation",), "train"),
-    "ipums-1970": Source(DATASETS["ipums-1970"], IPUMS, tuple(NOT_APPLICABLE)),
-    "ipums-stacked": Source(DATASETS["ipums-stacked"], IPUMS, tuple(NOT_APPLICABLE)),
+    "adult": DatasetSource(DATASETS["adult"], ADULT, ("occupation",)),
+    "adult-train": DatasetSource(DATASETS["adult-train"], ADULT, ("occupation",), "train"),
+    "ipums-1970": DatasetSource(DATASETS["ipums-1970"], IPUMS, tuple(NOT_APPLICABLE)),
+    "ipums-stacked": DatasetSource(DATASETS["ipums-stacked"], IPUMS, tuple(NOT_APPLICABLE)),
 }
 
 
-def named(name: str, stand_in: bool = False, *, rows: int | None = None) -> Sample:
+def load_dataset(name: str, stand_in: bool = False, *, rows: int | None = None) -> Sample:
     """A data set by its name; or, with ``stand_in``, made-up people in its shape.
 
     The stand-in is taken whether the data is here or not, so that a run is one or the other;
@@ -58,58 +58,62 @@ def named(name: str, stand_in: bool = False, *, rows: int | None = None) -> Samp
     """
     get_dataset(name)
     if stand_in:
-        return _made_up(name, rows)
+        return _make_stand_in(name, rows)
     if rows is not None:
         raise UsageError("Only a stand-in can be made smaller.", "leave rows= out.")
     require_datasets((name,))
     return _read(name, tuple(find_file(file) or Path(file) for file in SOURCES[name].of.files))
 
 
-def several(names: Iterable[str], stand_in: bool = False) -> dict[str, Sample]:
+def load_datasets(names: Iterable[str], stand_in: bool = False) -> dict[str, Sample]:
     """Data sets by their names; what is missing of all of them is said at once."""
-    asked = list(dict.fromkeys(names))
+    requested = list(dict.fromkeys(names))
     if not stand_in:
-        require_datasets(asked)
-    return {name: named(name, stand_in) for name in asked}
+        require_datasets(requested)
+    return {name: load_dataset(name, stand_in) for name in requested}
 
 
 @cache
-def _made_up(name: str, rows: int | None) -> Sample:
+def _make_stand_in(name: str, rows: int | None) -> Sample:
     source = SOURCES[name]
-    told = f"made-up people in the shape of {source.of.title}"
-    table = people(name, source.of.rows if rows is None else rows)
-    return _sample(source, told, table.select([*source.quasi, *source.sensitive]), stand_in=True)
+    description = f"made-up people in the shape of {source.of.title}"
+    table = draw_stand_in(name, source.of.rows if rows is None else rows)
+    return _make_sample(
+        source, description, table.select([*source.quasi, *source.sensitive]), stand_in=True
+    )
 
 
 @cache
 def _read(name: str, paths: tuple[Path, ...]) -> Sample:
     source = SOURCES[name]
     columns = [*source.quasi, *source.sensitive]
-    table = pa.concat_tables([_file(path, columns, source.part) for path in paths])
-    return _sample(source, source.of.title, table.combine_chunks())
+    table = pa.concat_tables([_read_file(path, columns, source.part) for path in paths])
+    return _make_sample(source, source.of.title, table.combine_chunks())
 
 
-def _sample(source: Source, told: str, table: pa.Table, stand_in: bool = False) -> Sample:
+def _make_sample(
+    source: DatasetSource, description: str, table: pa.Table, stand_in: bool = False
+) -> Sample:
     schema = Schema.of(quasi=source.quasi, sensitive=source.sensitive[0])
     empty = NOT_APPLICABLE if source.quasi == IPUMS else {}
-    return Sample(source.of.name, told, table, schema, source.sensitive[1:], empty, stand_in)
+    return Sample(source.of.name, description, table, schema, source.sensitive[1:], empty, stand_in)
 
 
 # Reading
 
 
-def _file(path: Path, columns: list[str], part: str) -> pa.Table:
+def _read_file(path: Path, columns: list[str], part: str) -> pa.Table:
     """Complete rows of a file, all of them or one split's."""
-    text = _text(path)
+    text = _unpack(path)
     if hashlib.sha256(text).hexdigest() != FILES[path.name].sha256:
-        raise InputError(f"{path.name} {_other(text, FILES[path.name])}.", AGAIN)
-    table = _rows(path, text, [*columns, "split"] if part else columns)
+        raise InputError(f"{path.name} {_describe_difference(text, FILES[path.name])}.", AGAIN)
+    table = _parse_rows(path, text, [*columns, "split"] if part else columns)
     if part:
         table = table.filter(pc.equal(table["split"], part)).drop_columns("split")
     return table.drop_null()
 
 
-def _text(path: Path) -> bytes:
+def _unpack(path: Path) -> bytes:
     try:
         return gzip.decompress(path.read_bytes())
     except (gzip.BadGzipFile, EOFError, zlib.error):
@@ -118,8 +122,7 @@ def _text(path: Path) -> bytes:
         raise InputError(f"{path} cannot be read ({error.strerror}).", "check the file.") from None
 
 
-def _other(text: bytes, known: DataFile) -> str:
-    """How a content differs from the known one, as far as columns and counts tell."""
+def _describe_difference(text: bytes, known: DataFile) -> str:
     head, _, body = text.partition(b"\n")
     names = head.decode("utf-8", errors="replace").strip().split(",")
     if lacks := [column for column in known.columns if column not in names]:
@@ -133,7 +136,7 @@ def _other(text: bytes, known: DataFile) -> str:
     return "has the columns and rows of the papers' table, but other content"
 
 
-def _rows(path: Path, text: bytes, columns: list[str]) -> pa.Table:
+def _parse_rows(path: Path, text: bytes, columns: list[str]) -> pa.Table:
     words = FILES[path.name].columns == ADULT_COLUMNS
     kinds = {name: pa.string() if words and name != "age" else pa.int64() for name in columns}
     options = pyarrow.csv.ConvertOptions(

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from shoal.studies.claims import Row, Rows, chosen
+from shoal.studies.claims import Row, Rows, select_rows
 from shoal.studies.experiment import Spec
-from shoal.studies.pages.charts import bars, dots, lines
-from shoal.studies.sattar.pattern import middle
-from shoal.studies.sattar.scores import PEOPLE, STEPS, error, hindsight, score, told_c
+from shoal.studies.pages.bars import draw_bars
+from shoal.studies.pages.dots import draw_dots
+from shoal.studies.pages.lines import draw_lines
+from shoal.studies.sattar.pattern import find_middle
+from shoal.studies.sattar.scores import (
+    PEOPLE,
+    STEPS,
+    describe_best_c,
+    find_best_error,
+    find_error,
+    find_score,
+)
 from shoal.studies.sattar.two_samples import (
     AT_LEAST,
     BEST,
@@ -20,7 +29,7 @@ from shoal.studies.sattar.two_samples import (
     SIMULATION,
     C,
     L,
-    kept,
+    filter_rows,
 )
 
 REAL = "real"
@@ -31,28 +40,31 @@ def charts(rows: Rows) -> dict[str, Spec]:
     """Both against the overlap; each against the other; errors by C; step by step; in groups."""
     shown = [
         row
-        for row in chosen(rows, occupations=CODES)
+        for row in select_rows(rows, occupations=CODES)
         if "overlap" in row and row["estimator"] in ESTIMATORS
     ]
     scores = [row for row in rows if "error" in row]
     return {
-        "beside": _beside(shown, scores),
-        **{f"against-real-{NAMES[people]}": _against(shown, scores, people) for people in PEOPLE},
-        "by-confidence": _by_confidence(scores),
-        "assumptions-lifted": _lifted(scores),
-        "in-groups": _in_groups(scores),
+        "beside": _side_by_side_chart(shown, scores),
+        **{
+            f"against-real-{NAMES[people]}": _against_real_chart(shown, scores, people)
+            for people in PEOPLE
+        },
+        "by-confidence": _confidence_chart(scores),
+        "assumptions-lifted": _assumptions_chart(scores),
+        "in-groups": _groups_chart(scores),
     }
 
 
-def _beside(shown: Rows, scores: Rows) -> Spec:
+def _side_by_side_chart(shown: Rows, scores: Rows) -> Spec:
     """The real risk is a line of its own."""
-    k = middle(shown, "k")
-    at_k = chosen(shown, k=k)
+    k = find_middle(shown, "k")
+    at_k = select_rows(shown, k=k)
     real = [
         {**row, "estimator": REAL, "estimated": row["real"]}
-        for row in chosen(at_k, estimator=SIMULATION)
+        for row in select_rows(at_k, estimator=SIMULATION)
     ]
-    return lines(
+    return draw_lines(
         [*real, *(dict(row) for row in at_k)],
         x="overlap",
         y="estimated",
@@ -62,22 +74,26 @@ def _beside(shown: Rows, scores: Rows) -> Spec:
         unit=" %",
         log_y=True,
         title=f"From the least overlap to the most the paper's estimate moves by "
-        f"{_moved(scores, 'change')} points, the real risk by {_moved(scores, 'real_change')}",
+        f"{_describe_change(scores, 'change')} points, the real risk by "
+        f"{_describe_change(scores, 'real_change')}",
         about=f"{ON}estimated and real share of exposed classes (k = {k}, l = {L}, C = {C}); the "
         "title's means are over all k.",
     )
 
 
-def _moved(scores: Rows, of: str) -> str:
+def _describe_change(scores: Rows, of: str) -> str:
     return " and ".join(
-        f"{score(scores, f'{of}_overlap', people, '').mean:+.1f} ({people})" for people in PEOPLE
+        f"{find_score(scores, f'{of}_overlap', people, '').mean:+.1f} ({people})"
+        for people in PEOPLE
     )
 
 
-def _against(shown: Rows, scores: Rows, people: str) -> Spec:
-    told = "; ".join(f"{one} {error(scores, people, one).mean:.1f}" for one in ESTIMATORS)
-    return dots(
-        chosen(shown, people=people),
+def _against_real_chart(shown: Rows, scores: Rows, people: str) -> Spec:
+    errors = "; ".join(
+        f"{estimator} {find_error(scores, people, estimator).mean:.1f}" for estimator in ESTIMATORS
+    )
+    return draw_dots(
+        select_rows(shown, people=people),
         x="real",
         y="estimated",
         by="estimator",
@@ -85,20 +101,20 @@ def _against(shown: Rows, scores: Rows, people: str) -> Spec:
         diagonal=True,
         log_x=True,
         log_y=True,
-        title=f"Off by, in points, {people}: {told}",
+        title=f"Off by, in points, {people}: {errors}",
         about=f"{ON}a dot for each overlap, k and seed (l = {L}, C = {C}); on the line estimated "
         "and real are the same.",
     )
 
 
-def _by_confidence(scores: Rows) -> Spec:
+def _confidence_chart(scores: Rows) -> Spec:
     codes = [
         {**row, "each": f"{row['estimator']}, l = {row['l']}"}
-        for row in chosen(scores, occupations=CODES)
+        for row in select_rows(scores, occupations=CODES)
         if row["estimator"] in (AT_LEAST, BEST)
     ]
-    fits = told_c([hindsight(scores, people) for people in PEOPLE])
-    return lines(
+    fits = describe_best_c([find_best_error(scores, people) for people in PEOPLE])
+    return draw_lines(
         codes,
         x="confidence",
         y="error",
@@ -112,39 +128,43 @@ def _by_confidence(scores: Rows) -> Spec:
     )
 
 
-def _lifted(scores: Rows) -> Spec:
+def _assumptions_chart(scores: Rows) -> Spec:
     climbed: list[Row] = [
         row
-        for one in STEPS
-        for row in kept(scores, l=L, confidence=C, occupations=CODES, estimator=one)
+        for estimator in STEPS
+        for row in filter_rows(scores, l=L, confidence=C, occupations=CODES, estimator=estimator)
     ]
-    told = "; ".join(
-        f"{people} " + ", ".join(f"{error(scores, people, one).mean:.1f}" for one in STEPS)
+    errors = "; ".join(
+        f"{people} "
+        + ", ".join(f"{find_error(scores, people, estimator).mean:.1f}" for estimator in STEPS)
         for people in PEOPLE
     )
-    return bars(
+    return draw_bars(
         climbed,
         x="estimator",
         y="error",
         by="people",
         labels=LABELS,
-        title=f"Off by, in points, as assumptions are lifted one after the other: {told}",
+        title=f"Off by, in points, as assumptions are lifted one after the other: {errors}",
         about=f"{ON}the mean error in percentage points from the paper's estimate to the closed "
         f"form (l = {L}, C = {C}).",
     )
 
 
-def _in_groups(scores: Rows) -> Spec:
+def _groups_chart(scores: Rows) -> Spec:
     both = [
         {**row, "told": f"{row['people']}, {row['occupations']}"}
-        for row in kept(scores, l=L, confidence=C)
+        for row in filter_rows(scores, l=L, confidence=C)
         if row["estimator"] in (AT_LEAST, BEST)
     ]
     parts = []
     for people in PEOPLE:
-        ends = [score(scores, "error", people, "", told=told).mean for told in (CODES, GROUPS)]
+        ends = [
+            find_score(scores, "error", people, "", occupations=occupations).mean
+            for occupations in (CODES, GROUPS)
+        ]
         parts.append(f"{ends[0]:.1f} and {ends[1]:.1f} points ({people})")
-    return bars(
+    return draw_bars(
         both,
         x="estimator",
         y="error",
