@@ -95,7 +95,7 @@ def test_a_setting_gives_the_same_as_the_figures_where_it_changes_nothing():
     people = sample(rng.integers(0, 9, 300), rng.integers(0, 5, 300))
     ours, theirs = (
         changed_settings.measure_changed_pair(people, k=5, seed=1),
-        figure_5.pair(people, k=5, seed=1),
+        figure_5.measure_pair(people, k=5, seed=1),
     )
     assert set(ours) == {"pvp_100", "pvp_25", "pvp_100_honest", "pvp_25_honest"}
     assert ours == {name: theirs[name] for name in ours}

@@ -278,7 +278,7 @@ def test_random_classes_are_judged_as_by_trying_every_coalition():
     for _ in range(150):
         one = algorithm.draw_class(rng, [3, 4, 5], 5, 5, [2, 6], [1, 3])
         broken = any(
-            breaks(one.values.tolist(), one.who.tolist(), size, one.k, one.l)
+            breaks(one.values.tolist(), one.provider.tolist(), size, one.k, one.l)
             for size in range(one.m + 1)
         )
         seen.add(broken)
