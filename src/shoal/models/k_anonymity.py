@@ -28,7 +28,7 @@ class KAnonymity(Rule):
     >>> groups = Groups(np.array([3, 2, 5]))
     >>> KAnonymity(3).holds(groups).tolist()
     [True, False, True]
-    >>> KAnonymity(3).reached(groups), KAnonymity(3).worst(groups)
+    >>> KAnonymity(3).reached(groups), KAnonymity(3).worst_class(groups)
     (2.0, 1)
     """
 
