@@ -208,8 +208,10 @@ class Column:
 
         The empty text is no value: it says that cells may be empty.
 
-        >>> Column("sex", domain=("F", "M", "")).listed, Column("age", domain=("",)).listed
-        (('F', 'M'), None)
+        >>> Column("sex", domain=("F", "M", "")).listed_values
+        ('F', 'M')
+        >>> Column("age", domain=("",)).listed_values is None
+        True
         """
         return tuple(value for value in self.domain or () if value != "") or None
 

@@ -172,7 +172,7 @@ def parse_label(label: str, kind: str) -> LabelMeaning | None:
     >>> parse_label("[20, 40[", "number")
     Between(low=20.0, high=40.0, low_in=True, high_in=False)
     >>> parse_label("A|B", "category"), parse_label("young", "number")
-    (ValueSet(texts=('A', 'B'), sure=True, loose=False), None)
+    (ValueSet(texts=('A', 'B'), is_certain=True, is_loose=False), None)
     """
     label = label.strip().replace("\u2212", "-").replace("\u00a0", " ")
     if label.strip("*-/" if kind == "date" else "*") == "" and "*" in label:
