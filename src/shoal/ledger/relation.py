@@ -21,7 +21,7 @@ for protecting privacy, IJUFKS 10(5), 2002, section 4, joins releases by these):
 
 What the data says is only possible, not proven: few distinct values agree by chance. So the attack
 that joins the rows must find a partner with cells that meet for every earlier row, or they are
-taken to overlap; and where they are not, they are judged as if they overlapped too (``judging``).
+taken to overlap; and where they are not, they are judged as if they did (``pair_judgement``).
 It does not see a table of which rows were removed or changed: say that it is one over time.
 """
 
