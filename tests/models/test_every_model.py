@@ -14,7 +14,7 @@ from shoal import testing
 from shoal.core.axis import Axis
 from shoal.core.errors import NotMetError, UsageError
 from shoal.core.histogram import Histogram
-from shoal.core.model import Conjunction, Model
+from shoal.core.model import All, Model
 from shoal.core.tally import Cut, Groups, Tally
 from shoal.methods.mondrian import mondrian
 from shoal.models import registry, rule
@@ -108,7 +108,7 @@ def test_the_room_holds_these_models(on):
 def test_a_list_of_texts_is_a_conjunction():
     model = rule(["k-anonymity k=10", "entropy-diversity l=3 & t-closeness t=0.2"])
     assert model == KAnonymity(10) & EntropyDiversity(3) & TCloseness(0.2)
-    assert isinstance(model, Conjunction)
+    assert isinstance(model, All)
     assert len(model.models) == 3
     assert rule(model) is model
 

@@ -145,8 +145,8 @@ class Rule(ABC):
         """What to ask for where these classes fail and what they reach does not tell."""
         return ""
 
-    def __and__(self, other: Model) -> Conjunction:
-        return Conjunction((*split_rule(self), *split_rule(other)))
+    def __and__(self, other: Model) -> All:
+        return All((*split_rule(self), *split_rule(other)))
 
     def __str__(self) -> str:
         words = [self.name()]
@@ -158,7 +158,7 @@ class Rule(ABC):
 
 
 @dataclass(frozen=True)
-class Conjunction(Rule):
+class All(Rule):
     """The conjunction of models: a class meets it when it meets each of them."""
 
     models: tuple[Model, ...]
@@ -257,7 +257,7 @@ class Conjunction(Rule):
 
 def split_rule(model: Model | Rule) -> tuple[Model, ...]:
     """The models of a conjunction, or the model itself."""
-    return model.models if isinstance(model, Conjunction) else (model,)  # type: ignore[return-value]
+    return model.models if isinstance(model, All) else (model,)  # type: ignore[return-value]
 
 
 def unwrap_rule(model: Model | Rule) -> tuple[Model, ...]:

@@ -16,7 +16,7 @@ from functools import cache
 from typing import Any
 
 from shoal.core.errors import UsageError
-from shoal.core.model import Conjunction, Model, Rule, split_rule
+from shoal.core.model import All, Model, Rule, split_rule
 
 WRAPS = "rule"
 """The parameter of a model that wraps another one."""
@@ -67,7 +67,7 @@ def rule(text: str | Model | Iterable[str | Model]) -> Model:
     models = [model for part in text for model in split_rule(rule(part))]
     if not models:
         raise UsageError("The rule is empty.", EXAMPLE)
-    return models[0] if len(models) == 1 else Conjunction(tuple(models))
+    return models[0] if len(models) == 1 else All(tuple(models))
 
 
 Words = list["str | Words"]
@@ -114,7 +114,7 @@ def _conjunction(words: Words) -> Model:
     if not all(models):
         raise UsageError("The rule lacks a model beside an '&', or is empty.", EXAMPLE)
     joined = [model for part_words in models for model in split_rule(_model(part_words))]
-    return joined[0] if len(joined) == 1 else Conjunction(tuple(joined))
+    return joined[0] if len(joined) == 1 else All(tuple(joined))
 
 
 def _model(words: Words) -> Model:

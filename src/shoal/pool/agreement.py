@@ -20,7 +20,7 @@ from shoal.core.column import ROLES_LEFT_OUT, Column, Field
 from shoal.core.errors import InputError, UsageError
 from shoal.core.labels import format_count
 from shoal.core.model import (
-    Conjunction,
+    All,
     Model,
     format_parameter,
     min_class_rows,
@@ -87,7 +87,7 @@ class Agreement:
     @property
     def inside(self) -> Model:
         """What is asked of the rows that a coalition leaves."""
-        return Conjunction(tuple(part for wrapped in self.against for part in unwrap_rule(wrapped)))
+        return All(tuple(part for wrapped in self.against for part in unwrap_rule(wrapped)))
 
     @property
     def beside(self) -> tuple[Model, ...]:
@@ -98,9 +98,7 @@ class Agreement:
     def unjudged(self) -> list[str]:
         """The sensitive columns that nothing inside is about."""
         asked = tuple(part for part in split_rule(self.inside) if not _empty(part))
-        return find_unjudged_columns(
-            Conjunction(asked), [column.name for column in self.schema.sensitive]
-        )
+        return find_unjudged_columns(All(asked), [column.name for column in self.schema.sensitive])
 
     def check_names(self, names: Sequence[str]) -> None:
         """Refuse providers who are too few, or whose names could be taken for one another's."""
@@ -293,8 +291,8 @@ def _unclear(part: Model, names: Sequence[str]) -> str:
 
 def _about(rule: Any, names: Sequence[str]) -> Model:
     """The rule with every requirement that is unclear about the first sensitive column."""
-    if isinstance(rule, Conjunction):
-        return Conjunction(tuple(_about(model, names) for model in rule.models))
+    if isinstance(rule, All):
+        return All(tuple(_about(model, names) for model in rule.models))
     if isinstance(rule, MPrivacy):
         return replace(rule, rule=_about(rule.rule, names))
     return replace(rule, on=names[0]) if _unclear(rule, names) else rule  # type: ignore[no-any-return]

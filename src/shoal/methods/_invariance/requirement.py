@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.core.errors import NotMetError, UsageError
-from shoal.core.model import Conjunction, Model, list_joint_columns, min_class_rows, split_rule
+from shoal.core.model import All, Model, list_joint_columns, min_class_rows, split_rule
 from shoal.core.tally import Tally, sensitive_columns
 
 NAME = "m-invariance"
@@ -33,7 +33,7 @@ def is_invariance(model: Model) -> bool:
 def drop_invariance(model: Model) -> Model | None:
     """What a rule asks for besides m-invariance; None: nothing."""
     others = tuple(part for part in split_rule(model) if not is_invariance(part))
-    return Conjunction(others) if others else None
+    return All(others) if others else None
 
 
 def check_newcomers(newcomers: str) -> str:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.core.errors import UsageError
-from shoal.core.model import Conjunction, Model, split_rule
+from shoal.core.model import All, Model, split_rule
 from shoal.core.tally import Groups
 from shoal.methods._lattice.costs import Cost
 from shoal.methods._lattice.ladder import Rung
@@ -102,7 +102,7 @@ class NodeJudge:
     def __init__(self, tables: RolledTables, limit: int) -> None:
         self.tables, self.model, self.limit = tables, tables.model, limit
         some = [part for part in split_rule(self.model) if getattr(part, "row_monotone", False)]
-        whole = some[0] if len(some) == 1 else Conjunction(tuple(some)) if some else None
+        whole = some[0] if len(some) == 1 else All(tuple(some)) if some else None
         self._growing: Model | None = whole
         self._settles = len(some) == len(split_rule(self.model))
         self.monotone = self.model.monotone and (limit == 0 or self._settles)

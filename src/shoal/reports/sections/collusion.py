@@ -18,7 +18,7 @@ from typing import Any
 from shoal.adversary.runner import describe_error
 from shoal.core.errors import InputError, UsageError
 from shoal.core.labels import format_count
-from shoal.core.model import Conjunction, Model, split_rule, unwrap_rule
+from shoal.core.model import All, Model, split_rule, unwrap_rule
 from shoal.core.release import Verdict, to_json_value
 from shoal.core.theory.collusion import explain_refusal
 from shoal.models import rule as parse_rule
@@ -111,7 +111,7 @@ def examine_collusion(
 def _fit(models: Sequence[Model]) -> list[Model]:
     """What coalitions can be tried on, as one rule; none where that is nothing."""
     fit = tuple(one for one in models if not explain_refusal(one))
-    return [Conjunction(fit) if len(fit) > 1 else fit[0]] if fit else []
+    return [All(fit) if len(fit) > 1 else fit[0]] if fit else []
 
 
 def _measured(
