@@ -240,14 +240,14 @@ class _Halving(LossSearch):
 class _Enough:
     """So many rows in every segment."""
 
-    least: int
+    min_rows: int
     needs: ClassVar[frozenset[str]] = frozenset()
     monotone: ClassVar[bool] = True
     local: ClassVar[bool] = True
 
     def holds(self, groups: Groups) -> Mask:
         """Which segments have as many."""
-        return np.asarray(groups.rows >= self.least)
+        return np.asarray(groups.rows >= self.min_rows)
 
     def reached(self, groups: Groups) -> float:
         """The fewest rows."""

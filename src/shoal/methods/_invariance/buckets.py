@@ -232,7 +232,7 @@ class _Eligible(Rule):
     needs: ClassVar[frozenset[str]] = frozenset({"sensitive"})
 
     @property
-    def least(self) -> int:
+    def min_rows(self) -> int:
         """The fewest rows of a part."""
         return self.m
 
