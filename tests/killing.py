@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-LOADED = ("shoal.ledger", "shoal.pool", "shoal.verbs.publish", "shoal.verbs.verify")
+LOADED = ("shoal.ledger.ledger", "shoal.pool", "shoal.verbs.publish", "shoal.verbs.verify")
 CHANGES = frozenset({"os.rename", "os.remove", "os.mkdir", "os.rmdir", "fcntl.flock", "os.link"})
 
 

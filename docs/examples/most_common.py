@@ -13,7 +13,7 @@ import numpy as np
 from shoal.core.release import Finding
 from shoal.core.theory.adversary_view import Needs, View, get_single_release
 
-NEEDS = Needs(releases=1, most=1)
+NEEDS = Needs(releases=1, max_releases=1)
 CONFIDENCE = 0.9
 
 
@@ -29,8 +29,8 @@ def most_common(view: View, *, rng: np.random.Generator | None = None) -> Findin
         people=release.persons,
         exposed=exposed,
         sure=float(share.max()),
-        guessing=float(values.total.max() / values.everybody),
-        sentence=f"The class of {exposed:,} of {values.everybody:,} rows has one "
+        guessing=float(values.total.max() / values.grand_total),
+        sentence=f"The class of {exposed:,} of {values.grand_total:,} rows has one "
         f"{values.axis.name} in at least nine rows of ten.",
         defence="ask for recursive-diversity.",
         example=f"One class of {values.rows[share.argmax()]:,} rows is the most alike.",

@@ -24,4 +24,4 @@ def starred(tally: Tally, cut: Cut) -> float:
         if top:  # a column with a single value has nothing to lose
             tops.append(level == top)
     share = np.mean(tops, axis=0) if tops else np.zeros(cut.classes)
-    return float(share @ count_published_rows(cut) + cut.held_back) / tally.rows
+    return float(share @ count_published_rows(cut) + cut.suppressed) / tally.rows

@@ -98,7 +98,7 @@ def test_stopped_it_says_what_is_kept(frontier, here, monkeypatch):
     def stopped(*given, **more):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("shoal.verbs.frontier.verb.frontier", stopped)
+    monkeypatch.setattr("shoal.verbs.frontier.frontier", stopped)
     result = frontier("-o", "found")
     assert result.exit_code == 130
     assert "before any point was finished: nothing was written" in result.output
@@ -108,14 +108,14 @@ def test_stopped_it_says_what_is_kept(frontier, here, monkeypatch):
     monkeypatch.chdir(here)
     rule = ("-m", "k-anonymity k=4", "-o", "found")
     frontier(*rule)
-    monkeypatch.setattr("shoal.verbs.frontier.verb.frontier", stopped)
+    monkeypatch.setattr("shoal.verbs.frontier.frontier", stopped)
     assert "what was kept before is unchanged" in frontier(*rule).output
 
     def later(*given, **more):
         (here / "found" / "frontier.json").write_text("{}", encoding="utf-8")
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("shoal.verbs.frontier.verb.frontier", later)
+    monkeypatch.setattr("shoal.verbs.frontier.frontier", later)
     assert "are kept.\nHint: run it again to go on." in frontier(*rule).output
     assert "without --replace, to go on." in frontier(*rule, "--replace").output
 

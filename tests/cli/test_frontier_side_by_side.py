@@ -52,7 +52,7 @@ def test_stopped_it_promises_nothing_that_it_does_not_keep(sides, here, monkeypa
     def stopped(*given, **more):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("shoal.verbs.side_by_side.verb.side_by_side", stopped)
+    monkeypatch.setattr("shoal.verbs.side_by_side.side_by_side", stopped)
     result = sides("-o", "sides")
     assert result.exit_code == 130
     assert "kept only when all of it is finished" in result.output

@@ -75,7 +75,7 @@ def progress(quiet):
             os.kill(os.getpid(), int(number))
     yield step
 
-publish.progress = progress
+publish.show_progress = progress
 main(arguments)
 """
 

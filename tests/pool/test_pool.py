@@ -315,7 +315,7 @@ def test_what_fails_leaves_everything_as_it_was(pool, tmp_path, monkeypatch):
     def full(*_):
         raise shoal.OutputError("The disk is full.")
 
-    monkeypatch.setattr(partner_certificate.drawn, "provider_page", full)
+    monkeypatch.setattr(partner_certificate.drawn, "write_provider_page", full)
     with pytest.raises(shoal.OutputError):
         pool_publish(pool, tmp_path / "release")
     assert everything(tmp_path) == before

@@ -229,7 +229,7 @@ def test_an_agreement_that_was_changed_with_its_hash_is_noticed(pool, tmp_path):
     path, listing = pool / "pool.json", pool / "private/partners.json"
     path.write_text(path.read_text(encoding="utf-8").replace("k=3", "k=2"), encoding="utf-8")
     listed = json.loads(listing.read_text(encoding="utf-8"))
-    listed["agreement"] = pooled_rows.manifest.sha256(path)
+    listed["agreement"] = pooled_rows.manifest.hash_file(path)
     listing.write_text(json.dumps(listed), encoding="utf-8")
     with pytest.raises(shoal.InputError, match="under another agreement"):
         pool_publish(pool, tmp_path / "out")

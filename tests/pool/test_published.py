@@ -103,7 +103,7 @@ def test_one_more_is_told_to_all_partners(place, out, how):
 def test_what_is_not_moved_into_place_is_not_remembered(place, monkeypatch, first):
     if first:
         (place / "pool/private/published.json").unlink()
-    before, real = everything(place), verbs.folder.move
+    before, real = everything(place), verbs.folder.move_into_place
 
     def stop(*pairs, replace):
         if len(pairs) < 3:  # the release alone, aside
@@ -118,7 +118,7 @@ def test_what_is_not_moved_into_place_is_not_remembered(place, monkeypatch, firs
 
 
 def test_what_is_stopped_once_it_is_in_place_is_remembered(place, monkeypatch):
-    real = verbs.folder.move
+    real = verbs.folder.move_into_place
 
     def stop(*pairs, replace):
         real(*pairs, replace=replace)

@@ -119,7 +119,7 @@ def test_the_limit_is_held_against_the_worst_column(standing):
 def test_the_red_team_tells_every_attack_on_every_column(standing):
     release, people = standing / "release", standing / "people.csv"
     found = shoal.red_team([release], targets=people)
-    by_attack = {one.attack: {each.on for each in one.each} for one in found.findings}
+    by_attack = {one.attack: {each.on for each in one.per_column} for one in found.findings}
     assert set(by_attack) == {"homogeneity", "skewness", "linking", "minimality"}
     assert all(columns == set(SENSITIVE) for columns in by_attack.values())
     assert {one.on for one in found.columns} == set(SENSITIVE)

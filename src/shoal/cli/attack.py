@@ -257,8 +257,8 @@ def _own_sentence(found: Finding) -> str:
 
 def _matrix(found: RedTeam) -> str:
     """The share of people exposed, by sensitive column and attack; the worst column first."""
-    learning = [one for one in found.findings if any(each.on for each in one.each)]
-    rates = [{each.on: each.rate for each in one.each} for one in learning]
+    learning = [one for one in found.findings if any(each.on for each in one.per_column)]
+    rates = [{each.on: each.rate for each in one.per_column} for one in learning]
     rows = [
         (worst.on, *(f"{by[worst.on]:.1%}" if worst.on in by else "not run" for by in rates))
         for worst in found.columns

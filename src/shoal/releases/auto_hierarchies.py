@@ -70,8 +70,10 @@ def _automatic(column: Column, frame: Frame) -> Hierarchy | None:
 def choose_interval_widths(low: float, high: float, whole: bool) -> tuple[float, ...]:
     """The widths of nested intervals over a range; of whole numbers the finest joins at least two.
 
-    >>> steps(17, 90, whole=True), steps(0, 1, whole=False), steps(3, 4, whole=True)
-    ((5, 10, 20, 40), (0.05, 0.1, 0.2, 0.4), ())
+    >>> choose_interval_widths(17, 90, whole=True), choose_interval_widths(3, 4, whole=True)
+    ((5, 10, 20, 40), ())
+    >>> choose_interval_widths(0, 1, whole=False)
+    (0.05, 0.1, 0.2, 0.4)
     """
     range_ = high - low
     if not 0 < range_ < float("inf"):

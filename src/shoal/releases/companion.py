@@ -441,7 +441,7 @@ def hash_missing_person(key: bytes) -> str:
 def hash_person_values(people: Sequence[Any], key: bytes) -> pa.Array:
     """The same of people out of a table that was read before: distinct values, none of them null.
 
-    >>> [one[:6] for one in hashed_values([2.0, 1.0], b"secret").to_pylist()]
+    >>> [one[:6] for one in hash_person_values([2.0, 1.0], b"secret").to_pylist()]
     ['683b4c', 'f899c6']
     """
     kinds = {} if isinstance(people[0], float | date) else {"person": "label"}

@@ -82,9 +82,9 @@ def find_values_in_labels(
 ) -> list[Any]:
     """Values of a column that lie in its labels' cells; none for ``*`` and what is not understood.
 
-    >>> covered(["130**"], Column("zip", "quasi", "code"))
+    >>> find_values_in_labels(["130**"], Column("zip", "quasi", "code"))
     ['13000', '13011']
-    >>> covered(["[20-29]", "<30"], Column("age", "quasi", "number"))
+    >>> find_values_in_labels(["[20-29]", "<30"], Column("age", "quasi", "number"))
     [20.0, 29.0, 30.0, 19.0]
     """
     column = replace(column, kind=column.kind or infer_label_kind(labels))
@@ -139,7 +139,7 @@ def pick_gap_points(
     And one beyond all ends where a range has none. Points are whole numbers where everything else
     is (or has to be, ``whole``); ``known`` (ascending) are points that there are already.
 
-    >>> gaps([Between(20, 30, True, False), Between(25, 40, False, True)], [])
+    >>> pick_gap_points([Between(20, 30, True, False), Between(25, 40, False, True)], [])
     [27.0]
     """
     ends = sorted({end for span in ranges for end in (span.low, span.high) if math.isfinite(end)})
@@ -227,9 +227,9 @@ def respell_labels(
 
     ``known`` are values that are known without any label, ``every`` the labels of all releases.
 
-    >>> respelt(["1990-99", "2000-09"], "date", [], [])
+    >>> respell_labels(["1990-99", "2000-09"], "date", [], [])
     {'2000-09': '2000-2009'}
-    >>> respelt(["m/f", "130*"], "code", ["m", "f", "13053"], [])
+    >>> respell_labels(["m/f", "130*"], "code", ["m", "f", "13053"], [])
     {'130*': None, 'm/f': '{m, f}'}
     """
     if kind in ("number", "date"):

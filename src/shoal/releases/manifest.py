@@ -69,7 +69,7 @@ def publishes_buckets(manifest: Mapping[str, Any]) -> bool:
 
     The word alone could be changed, and exact columns would pass for generalised ones.
 
-    >>> in_buckets({"form": "partition", "columns": {"bucket": "quasi", "age": "keep"}})
+    >>> publishes_buckets({"form": "partition", "columns": {"bucket": "quasi", "age": "keep"}})
     True
     """
     roles = dict(manifest.get("columns", {}))

@@ -21,7 +21,8 @@ YES, NO = frozenset({"yes", "true", "1"}), frozenset({"no", "false", "0"})
 def parse_method_parameters(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
     """The parameters as the method takes them; refuses a method or a parameter there is not.
 
-    >>> method_parameters("full-domain", {"measure": "height", "nodes": "200", "minimal": "no"})
+    >>> texts = {"measure": "height", "nodes": "200", "minimal": "no"}
+    >>> parse_method_parameters("full-domain", texts)
     {'measure': 'height', 'nodes': 200, 'minimal': False}
     """
     if name not in list_method_names():

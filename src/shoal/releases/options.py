@@ -95,8 +95,8 @@ class OutputPlace(NamedTuple):
     ) -> OutputPlace:
         """As somebody asks for it; nowhere in a dry run. Formats have names with or without dots.
 
-        >>> Place.of("rel", None, ".csv", dry_run=True)
-        Place(out=None, companion=None, format='csv')
+        >>> OutputPlace.of("rel", None, ".csv", dry_run=True)
+        OutputPlace(out=None, companion=None, format='csv')
         """
         for path in (out, companion):
             if path is not None:

@@ -61,7 +61,8 @@ def unify_spellings(listings: Sequence[Listing]) -> tuple[str, list[Listing]]:
     Numbers are equal as numbers (50.0 is 50) where every table holds numbers only and none tells
     two of them apart by how they are written; dates are dates, and all else is text.
 
-    >>> kind, (one, two) = alike([Listing(("50.0",), np.zeros(1)), Listing((50.0,), np.zeros(1))])
+    >>> listings = [Listing(("50.0",), np.zeros(1)), Listing((50.0,), np.zeros(1))]
+    >>> kind, (one, two) = unify_spellings(listings)
     >>> kind, one.values == two.values
     ('number', True)
     """

@@ -399,7 +399,9 @@ def _check_joint(model: Model, tally: Tally, cut: Cut, rng: np.random.Generator)
     joint: Any = model
     fine = Groups.of(tally, cut, list_joint_columns(model))
     alone = [bool(model.holds(fine.take(np.array([i])))[0]) for i in range(len(fine))]
-    check_equal(joint.alone(fine), np.array(alone), f"{model}: alone is not what holds says of one")
+    check_equal(
+        joint.holds_alone(fine), np.array(alone), f"{model}: alone is not what holds says of one"
+    )
     order = rng.permutation(len(fine))
     pairs = len(fine) // 2
     parent = np.argsort(order) // 2  # the coarse class of each fine one

@@ -14,7 +14,6 @@ from typing import Any
 
 from shoal.adversary.mechanism_audit import AUDITING
 from shoal.adversary.runner import RED_TEAM, check_attack_options, find_usage_error
-from shoal.core.column import PUBLISHED_ROLES
 from shoal.core.database_address import refuse_address
 from shoal.core.errors import InputError, OutputError, ShoalError, UsageError
 from shoal.core.model import Model, format_parameter, unwrap_rule
@@ -197,7 +196,9 @@ def _check_header(source: Any, schema: Schema, some: bool, reading: Mapping[str,
     fields, _ = try_making(partial(glimpse_fields, source, **reading))
     if fields is not None:
         if some:  # a table that was published lacks what is never published
-            columns = tuple(column for column in schema.columns if column.role in PUBLISHED_ROLES)
+            columns = tuple(
+                column for column in schema.columns if column.role not in ("identifier", "drop")
+            )
             schema = replace(schema, columns=columns)
         schema.check_names(fields, some=some)
 

@@ -211,8 +211,8 @@ def covered(has, most, l, side):
     who, value = (part.astype(np.int64) for part in np.nonzero(has))
     n, d = has.shape
     if side == "gone":
-        return collude._covered(value, who, np.bincount(value), n, most, d - l + 1)[0]
-    return collude._covered(who, value, np.bincount(who), d, l - 1, n - most)[0]
+        return collude._search_cover(value, who, np.bincount(value), n, most, d - l + 1)[0]
+    return collude._search_cover(who, value, np.bincount(who), d, l - 1, n - most)[0]
 
 
 @pytest.mark.parametrize("side", ["gone", "stay"])

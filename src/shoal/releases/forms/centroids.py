@@ -196,8 +196,10 @@ def choose_precision(leaves: Sequence[Any], people: Sequence[int] | NDArray[Any]
 
     One value with many digits would else give them to every mean, and so every class's exact sum.
 
-    >>> precision((20.0, 2.5, 17.25), (1, 1, 1)), precision((20.0, 0.123456789), (9, 1))
-    (1, 0)
+    >>> choose_precision((20.0, 2.5, 17.25), (1, 1, 1))
+    1
+    >>> choose_precision((20.0, 0.123456789), (9, 1))
+    0
     """
     numbers = [leaf for leaf in leaves if isinstance(leaf, int | float)]
     if not numbers:

@@ -113,7 +113,7 @@ def score_pair(
 ) -> float:
     """How far the counts of a pair are from those of independent columns.
 
-    >>> score(np.array([[2, 0], [0, 2]]), np.array([2.0, 2.0]), np.array([2.0, 2.0]))
+    >>> score_pair(np.array([[2, 0], [0, 2]]), np.array([2.0, 2.0]), np.array([2.0, 2.0]))
     4.0
     """
     people = (first.sum() + second.sum()) / 2
@@ -289,7 +289,7 @@ class BudgetThirds:
 def split_budget(spend: Spend, columns: int) -> BudgetThirds:
     """A budget in three parts that add up to it; for three columns or more.
 
-    >>> made = thirds(Spend(1), 4)
+    >>> made = split_budget(Spend(1), 4)
     >>> round(made.alone.scale, 6), made.epsilon, round(made.pairs.scale, 6)
     (12.0, Fraction(1, 9), 9.0)
     """

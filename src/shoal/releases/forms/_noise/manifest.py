@@ -68,7 +68,7 @@ def describe_privacy(
 ) -> dict[str, Any]:
     """The manifest's section on privacy; ``more`` stands at its end.
 
-    >>> privacy_section(Spend(1), unit=PERSON, neighbours=ADDED, mechanism="discrete Laplace",
+    >>> describe_privacy(Spend(1), unit=PERSON, neighbours=ADDED, mechanism="discrete Laplace",
     ...     scale=1.0, sensitivity="1", composition="none", seed=3)["randomness"]
     'seeded: not to be released'
     """
@@ -95,8 +95,10 @@ def names_random_source(stated: Any, releasable: Any) -> bool:
 
     Of the library any version will do: it need not be the one that is installed here.
 
-    >>> is_random("dice", True), is_random(SEEDED, True), is_random(SEEDED, False)
-    (False, False, True)
+    >>> names_random_source("dice", True)
+    False
+    >>> names_random_source(SEEDED, True), names_random_source(SEEDED, False)
+    (False, True)
     """
     if releasable is True:
         return re.fullmatch(rf"{re.escape(SOURCE)} \(OpenDP \d+(\.\d+)*\)", str(stated)) is not None
@@ -106,7 +108,7 @@ def names_random_source(stated: Any, releasable: Any) -> bool:
 def name_promise(spend: Spend) -> str:
     """The promise as a judgement names it: the model and its parameters.
 
-    >>> promise(Spend("1/3", 1e-6))
+    >>> name_promise(Spend("1/3", 1e-6))
     'differential-privacy epsilon=1/3 delta=1e-06'
     """
     delta = f" delta={format_budget(spend.delta)}" if spend.delta else ""

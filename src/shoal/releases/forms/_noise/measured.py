@@ -99,7 +99,7 @@ def tabulate_codes(
 ) -> NDArray[np.int64]:
     """How many rows have each combination of codes; ``count`` of each, else one.
 
-    >>> tabulated([np.array([0, 1, 1]), np.array([2, 0, 0])], (2, 3)).tolist()
+    >>> tabulate_codes([np.array([0, 1, 1]), np.array([2, 0, 0])], (2, 3)).tolist()
     [[0, 0, 1], [2, 0, 0]]
     """
     place = np.zeros(len(codes[0]), np.int64)

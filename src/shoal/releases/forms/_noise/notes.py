@@ -45,7 +45,7 @@ def explain_noise(form: NoiseForm) -> str:
 def list_cautions(spend: Spend, people: int | None = None, seed: int | None = None) -> list[str]:
     """What is weak in a promise; how many people there are is known after reading alone.
 
-    >>> cautions(Spend(12))
+    >>> list_cautions(Spend(12))
     ['ε 12 is little protection: the odds about anybody may move by e^ε = 163,000.']
     """
     warnings = []

@@ -180,7 +180,7 @@ def _name(name: str, known: Sequence[str]) -> str:
 def write_marginal(names: Sequence[str]) -> str:
     """A marginal as a record of CSV: names in double quotes where they must be.
 
-    >>> print(typed(["Age, years", "sex"]))
+    >>> print(write_marginal(["Age, years", "sex"]))
     "Age, years",sex
     """
     line = io.StringIO()
@@ -191,7 +191,7 @@ def write_marginal(names: Sequence[str]) -> str:
 def write_marginal_option(names: Sequence[str]) -> str:
     """The same as it is typed in a shell.
 
-    >>> print(option(["age", "sex"]), option(["Age, years"]))
+    >>> print(write_marginal_option(["age", "sex"]), write_marginal_option(["Age, years"]))
     --marginal age,sex --marginal '"Age, years"'
     """
     return f"--marginal {shlex.quote(write_marginal(names))}"

@@ -78,7 +78,7 @@ def total_spend(steps: Sequence[Step], delta: Fraction) -> Spend:
     """What all the steps spend together, at this δ.
 
     >>> alone, pairs = Step("columns", LAPLACE, 6.0, 3), Step("pairs", LAPLACE, 4.0, 2)
-    >>> print(total([alone, pairs], Fraction(0)))
+    >>> print(total_spend([alone, pairs], Fraction(0)))
     ε 1
     """
     if len(steps) == 1:
@@ -90,7 +90,7 @@ def total_spend(steps: Sequence[Step], delta: Fraction) -> Spend:
 def describe_composition(steps: Sequence[Step]) -> str:
     """How the steps add up, in words.
 
-    >>> composition([Step(EVERY, LAPLACE, 3.0, 3)])
+    >>> describe_composition([Step(EVERY, LAPLACE, 3.0, 3)])
     'all 3 marginals at once: one person changes 3 counts by 1'
     """
     if len(steps) == 1:
