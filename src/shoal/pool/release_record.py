@@ -76,6 +76,7 @@ def check_no_earlier_release(
 
 def _is(out: Path, last: PoolRelease) -> bool:
     """Whether a folder holds that release; one of the same name elsewhere does not."""
+    folder.repair(out)
     release = find_release_unchecked(out) if out.exists() else None
     return release is not None and release[1].get("sha256") == last.table_sha256
 

@@ -22,6 +22,7 @@ from shoal.engines.open_table import glimpse_fields
 from shoal.ledger.chain.database import check_ledger_file
 from shoal.ledger.chain.keys import Keys
 from shoal.models import rule as parse_rule
+from shoal.releases.folder import repair
 from shoal.releases.judgement import check_columns_named
 from shoal.releases.method_parameters import parse_method_parameters
 from shoal.releases.people import parse_one_row
@@ -185,6 +186,7 @@ def _check_file(source: Any) -> None:
     if not isinstance(source, str | Path) or "://" in str(source):
         return
     path = Path(source)
+    repair(path)
     if not path.exists():
         refuse_address(source)
         raise InputError(f"There is no file {path.name}.", "Check the path.")
