@@ -237,7 +237,7 @@ def test_rows_of_long_cells_in_a_small_gzip_file_are_read_in_small_batches(tmp_p
     assert path.stat().st_size < 2 << 20
     said, taken = measure_opening(path, 4 << 30)
     assert not said
-    assert taken < 1_000_000  # the text alone is 400 MB; batch by batch it should be less
+    assert taken < 350_000  # the text alone is 400 MB, and the libraries take 165 MB
 
 
 @pytest.mark.long

@@ -18,7 +18,7 @@ import hashlib
 import re
 import secrets
 import weakref
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from itertools import count
 from math import log2, prod
@@ -321,8 +321,11 @@ class DuckFrame:
         fields: tuple[Field, ...],
         close: Callable[[], object] | None = None,
         source: SourceFile | None = None,
+        longest: Mapping[str, int] | None = None,
     ) -> None:
+        """``longest`` tells the bytes of each column's longest text, where they are known."""
         self.source = source
+        self._longest = longest or {}
         self._connection = connection
         self._fields = fields
         self._close = close
@@ -364,11 +367,13 @@ class DuckFrame:
         return {name: self._profiles[name] for name in names}
 
     def _lots_of_cells(self, names: Sequence[str]) -> list[Sequence[str]]:
-        """The columns by lots whose cells fit into memory; none where one column is too long.
+        """The columns by lots whose cells fit into memory, without those of long texts.
 
         Planning a query takes the engine longer than counting a few thousand rows of a column.
         """
-        if len(names) < 2 or (rows := self.count_rows()) > MAX_LOT_ROWS:
+        rows = self.count_rows()
+        names = [n for n in names if rows * self._longest.get(n, 0) <= MAX_LOT_BYTES // 4]
+        if len(names) < 2 or rows > MAX_LOT_ROWS:
             return []
         most = min(MAX_LOT_COLUMNS, MAX_LOT_CELLS // max(1, rows))
         return [names[at : at + most] for at in range(0, len(names), most)]
@@ -457,7 +462,9 @@ class DuckFrame:
         kept = f"{value} IN (SELECT v FROM {name})" + (f" OR {value} IS NULL" if null else "")
         every = ", ".join(f"c{i}" for i in range(len(self._fields)))
         query = f"SELECT {every} FROM {self._rows_for(every)} WHERE {kept}"
-        return DuckFrame(self._connection, query, self._fields, source=self.source)
+        return DuckFrame(
+            self._connection, query, self._fields, source=self.source, longest=self._longest
+        )
 
     def tally(self, by: Sequence[Coding]) -> CodeCounts:
         """One group-by on the packed codes; a value without a code is an error, never dropped."""

@@ -112,7 +112,7 @@ def open(
         engine.close()
         spool.close()
 
-    return DuckFrame(engine, typed, noted, close=close, source=origin)
+    return DuckFrame(engine, typed, noted, close=close, source=origin, longest=longest)
 
 
 def glimpse_fields(

@@ -19,9 +19,9 @@ from shoal.core.errors import InputError
 from shoal.core.temporary_files import NamelessFile
 
 _CELLS = 500_000  # cells converted at a time: a few tens of megabytes
-_CHARACTERS = 1 << 25  # and no more text than this, however long the cells are
+_CHARACTERS = 1 << 24  # and no more text than this, however long the cells are
 _GROUP_ROWS = 122_880  # rows that are stored together: the engine's own number
-_GROUP_BYTES = 1 << 25  # and no more than this
+_GROUP_BYTES = 1 << 24  # and no more than this
 _ROWS = 64  # rows whose text is counted together
 
 Row = Sequence[str | None]
