@@ -17,8 +17,7 @@ from shoal.ledger.budget import compute_account
 from shoal.ledger.candidate import Candidate, apply_stated_spend, hash_release_table
 from shoal.ledger.noise_releases import check_noise_spend
 from shoal.ledger.remedies import suggest_smaller_spend
-from shoal.reports.pages.composition import render_composition
-from shoal.reports.sections.composition import CompositionEvidence
+from shoal.reports.sections.composition import CompositionEvidence, render_composition
 
 
 @pytest.fixture

@@ -12,12 +12,12 @@ import shoal
 from shoal.core.errors import InputError
 from shoal.reports.document import Callout, Chart, Fields, KeyFacts, Page, Table, Text
 from shoal.reports.options import ReportRequest, list_commands
-from shoal.reports.pages.composition import HEADING
 from shoal.reports.redact import redact_composition
 from shoal.reports.redact import redact_evidence as public_evidence
 from shoal.reports.release_page import build_release_page
 from shoal.reports.report import gather_evidence
 from shoal.reports.sections.composition import (
+    HEADING,
     build_composition_section,
     list_composition_facts,
 )

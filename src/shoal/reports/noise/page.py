@@ -27,10 +27,14 @@ from shoal.reports.document import (
 )
 from shoal.reports.format import format_real
 from shoal.reports.noise.evidence import NoisyEvidence
-from shoal.reports.pages.noise import render_promise, render_promise_warnings, summarise_promise
-from shoal.reports.pages.usefulness import render_usefulness
 from shoal.reports.sections.composition import build_composition_section as beside
 from shoal.reports.sections.composition import list_composition_facts as composed
+from shoal.reports.sections.differential_privacy import (
+    render_promise,
+    render_promise_warnings,
+    summarise_promise,
+)
+from shoal.reports.sections.usefulness import render_usefulness
 
 TITLE = "Privacy report"
 STATED = (

@@ -18,7 +18,7 @@ from shoal.releases.forms._noise.answers import read_answers
 from shoal.releases.forms._noise.notes import list_cautions
 from shoal.releases.options import RANDOMISED
 from shoal.reports.document import Section
-from shoal.reports.pages.noise import render_promise as drawn
+from shoal.reports.sections.differential_privacy import render_promise as drawn
 
 EXAMPLES = (0.01, 0.1, 0.5)
 """What somebody may believe before, where nobody says."""

@@ -1,1 +1,1 @@
-"""The parts of a report: what is measured for each."""
+"""The sections of a report: what is measured for each, and how it is shown."""
