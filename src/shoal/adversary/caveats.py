@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from shoal.adversary.context import AttackContext
-from shoal.core.column import join_names
+from shoal.core.column import join_column_names
 from shoal.core.release import Finding
 from shoal.core.theory.adversary_view import View
 from shoal.releases.manifest import BUCKET
@@ -53,12 +53,11 @@ def add_insider(finding: Finding, view: View, insider: Finding, wider: View) -> 
     sentence = (
         f"{finding.sentence.rstrip('.')}; {insider.exposed:,} of {insider.people:,} people for "
         "who knows "
-        f"{join_names(more)} of them too."
+        f"{join_column_names(more)} of them too."
     )
     words = (
-        f"{join_names(more)} of the people's table is there to score attacks by: the adversary "
-        "does "
-        "not know it"
+        f"{join_column_names(more)} of the people's table is there to score attacks by: the "
+        "adversary does not know it"
     )
     return replace(
         finding,
@@ -74,8 +73,10 @@ def _note_columns_used(releases: list[PublishedTable], view: View) -> Caveat:
     names = [axis.name for axis in view.axes if axis.name != BUCKET]
     quasi = {name for release in releases for name in release.quasi}
     others = [name for name in names if name not in quasi]
-    words = f"people are looked up by {join_names(names)}"
-    words += f", of which the releases publish {join_names(others)} as it is" if others else ""
+    words = f"people are looked up by {join_column_names(names)}"
+    words += (
+        f", of which the releases publish {join_column_names(others)} as it is" if others else ""
+    )
     return "placed_by", {"columns": names}, [words]
 
 
@@ -122,7 +123,7 @@ def _note_missing_person_column(releases: list[PublishedTable]) -> Caveat:
     }
     words = (
         "each row is taken for a person: whose rows are whose is not evaluated, for the person "
-        f"column is not in {join_names(list(lacking))}"
+        f"column is not in {join_column_names(list(lacking))}"
     )
     return "rows_of_unknown_people", lacking, [words]
 

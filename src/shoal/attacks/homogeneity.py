@@ -93,7 +93,7 @@ def homogeneity(view: View, *, rng: np.random.Generator | None = None) -> Findin
         people=release.persons,
         exposed=exposed,
         sure=1.0 if exposed else float((top / rows).max()),
-        guessing=float(values.total[values.known_values].max(initial=0) / values.grand_total),
+        guessing=float(values.total[values.occurring_values].max(initial=0) / values.grand_total),
         sentence=_describe(release, values, uniform, ways),
         defence="ask for diversity of the sensitive value: entropy-diversity, or at the least "
         "distinct-diversity.",

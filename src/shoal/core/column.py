@@ -343,10 +343,10 @@ def list_columns(fields: Sequence[Field], known: Iterable[str] = ()) -> str:
     return f"The table has: {', '.join(map(quote_name, names))}."
 
 
-def join_names(names: Iterable[str]) -> str:
+def join_column_names(names: Iterable[str]) -> str:
     """Columns' names in a sentence: in double quotes where a comma would make two of one.
 
-    >>> print(join_names(["sex", "Age, years"]))
+    >>> print(join_column_names(["sex", "Age, years"]))
     sex, "Age, years"
     """
     return ", ".join(quote_name(name) if "," in name else name for name in names)

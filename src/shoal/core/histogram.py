@@ -76,7 +76,7 @@ class Histogram:
         return int(self.total[self.axis.null_code]) if self.axis.unknown else 0
 
     @cached_property
-    def known_values(self) -> NDArray[np.int64]:
+    def occurring_values(self) -> NDArray[np.int64]:
         """The values that occur in the table: those that a value nobody knows may be."""
         occurs = np.flatnonzero(self.total)
         return occurs[occurs != self.axis.null_code] if self.axis.unknown else occurs
@@ -104,10 +104,10 @@ class Histogram:
 
         In the total they are the table's most frequent one.
         """
-        if not self.all_blanks or not len(self.known_values):
+        if not self.all_blanks or not len(self.occurring_values):
             return self.completed(self.count)
         total = self.total.copy()
-        total[self.known_values[np.argmax(total[self.known_values])]] += self.all_blanks
+        total[self.occurring_values[np.argmax(total[self.occurring_values])]] += self.all_blanks
         total[self.axis.null_code] = 0
         return replace(self.completed(self.count), total=total)
 

@@ -25,7 +25,7 @@ from shoal.adversary.runner import as_column_names
 from shoal.adversary.targets import PeopleTable, find_rows_of_people
 from shoal.core.axis import Axis
 from shoal.core.cells import Cells
-from shoal.core.column import join_names
+from shoal.core.column import join_column_names
 from shoal.core.errors import InputError, UsageError
 from shoal.core.schema import Schema
 from shoal.core.tally import Population
@@ -291,7 +291,9 @@ def choose_learnt_columns(
     """The sensitive columns that a forecast is about: those asked for, else every one."""
     names, asked = [column.name for column in schema.sensitive], as_column_names(on)
     if unknown := [name for name in asked if name not in names]:
-        known = f"name one of: {join_names(names)}" if names else 'give it the role "sensitive"'
+        known = (
+            f"name one of: {join_column_names(names)}" if names else 'give it the role "sensitive"'
+        )
         raise UsageError(f"There is no sensitive column {unknown[0]!r}.", f"{known}.")
     if not names:
         raise InputError(

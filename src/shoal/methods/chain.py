@@ -36,7 +36,7 @@ from shoal.kernels import grouping
 from shoal.methods._lattice.ladder import Rung, build_ladder, describe_levels, recode_to_rungs
 from shoal.methods._order.mending import suppress_breaking_classes
 from shoal.methods._topdown.progress import Advance, Progress
-from shoal.methods._topdown.search import check_quasi, explain_refusal
+from shoal.methods._topdown.search import check_quasi, explain_not_met
 
 PUBLISHES_LEVELS = True
 """A column is published at one level of its hierarchy."""
@@ -67,7 +67,7 @@ def chain(
     if at < len(line.steps):
         return line.add_levels(at, line.cut(at))
     if not hold_back:
-        raise explain_refusal(model, line.groups(line.cut(-1)))
+        raise explain_not_met(model, line.groups(line.cut(-1)))
     return line.add_levels(*line.fewest_held_back())
 
 

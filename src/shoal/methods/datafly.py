@@ -35,7 +35,7 @@ from shoal.kernels import grouping
 from shoal.methods._lattice.ladder import Rung, build_ladder, describe_levels, recode_to_rungs
 from shoal.methods._order.mending import suppress_breaking_classes
 from shoal.methods._topdown.progress import Advance, Progress
-from shoal.methods._topdown.search import check_quasi, explain_refusal
+from shoal.methods._topdown.search import check_quasi, explain_not_met
 
 PUBLISHES_LEVELS = True
 """A column is published at one level of its hierarchy."""
@@ -79,7 +79,7 @@ def datafly(
             best = candidate
     assert best is not None, "the way has a first table"
     if best.suppressed and not hold_back:
-        raise explain_refusal(model, Groups.of(tally, cut, list_joint_columns(model)))
+        raise explain_not_met(model, Groups.of(tally, cut, list_joint_columns(model)))
     advance.end()
     return best
 

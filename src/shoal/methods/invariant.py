@@ -45,7 +45,7 @@ from shoal.methods._invariance.groups import (
 from shoal.methods._invariance.requirement import APART, check_newcomers, read_requirement
 from shoal.methods._order.mending import suppress_breaking_classes
 from shoal.methods._topdown.progress import Advance, Progress
-from shoal.methods._topdown.search import check_quasi, explain_refusal
+from shoal.methods._topdown.search import check_quasi, explain_not_met
 from shoal.methods._topdown.segments import order_people
 
 KERNELS = (cheapest_cut, split, grouping)
@@ -107,5 +107,5 @@ def _meeting(tally: Tally, model: Model, cut: Cut, hold_back: int) -> Cut:
     groups = Groups.of(tally, cut, list_joint_columns(model))
     bad = ~np.asarray(model.holds(groups), np.bool_)
     if bad.any() and not hold_back:
-        raise explain_refusal(model, groups.take(np.flatnonzero(bad)))
+        raise explain_not_met(model, groups.take(np.flatnonzero(bad)))
     return suppress_breaking_classes(tally, model, cut)

@@ -130,7 +130,7 @@ class Likelihoods:
         everybody, blanks = int(h.total.sum()), h.blanks
         known = ~h.is_blank
         class_, value, count = h.class_[known], h.value[known], h.count[known]
-        if h.all_blanks and len(h.known_values) > 1:
+        if h.all_blanks and len(h.occurring_values) > 1:
             absent = [(c, v) for c in np.flatnonzero(blanks).tolist() for v in _absent(h, c)]
             more = np.array(absent, dtype=np.int64).reshape(-1, 2)
             class_ = np.concatenate((class_, more[:, 0]))
@@ -139,7 +139,7 @@ class Likelihoods:
         total = h.total[value]
         most = total + h.all_blanks
         if (
-            len(h.known_values) < 2
+            len(h.occurring_values) < 2
         ):  # the only value there is: in every row, of the class and the table
             count, total = h.rows[class_], np.full(len(class_), everybody)
             return cls(len(h.rows), class_, count, h.rows[class_], total, total, everybody)
@@ -179,7 +179,7 @@ class Likelihoods:
 def _absent(h: Histogram, class_: int) -> list[int]:
     """The rarest and the most common of the values that a class lacks."""
     there = set(h.of_class(class_)[0])
-    by_rows = h.known_values[np.argsort(h.total[h.known_values], kind="stable")].tolist()
+    by_rows = h.occurring_values[np.argsort(h.total[h.occurring_values], kind="stable")].tolist()
     rarest = next((value for value in by_rows if value not in there), None)
     if rarest is None:
         return []

@@ -117,11 +117,11 @@ class DeltaDisclosure(Rule):
 def _per_class(h: Histogram) -> NDArray[np.float64]:
     """With unknown values: all of the class are one value and none outside it, or the reverse."""
     everybody, blanks = int(h.total.sum()), h.blanks[h.class_]
-    if h.all_blanks and len(h.known_values) < 2:  # there is one value, in every row
+    if h.all_blanks and len(h.occurring_values) < 2:  # there is one value, in every row
         return np.zeros(len(h.rows))
     rows, total, known = h.rows[h.class_], h.total[h.value], ~h.is_blank
     most = divide_products([h.count + blanks, everybody], [rows, total + blanks])
     least = divide_products([h.count, everybody], [rows, total + h.all_blanks - blanks])
     change = np.maximum(np.abs(np.log(most)), np.abs(np.log(least)))
-    has_all = h.sum(known.astype(np.int64)) == len(h.known_values)
+    has_all = h.sum(known.astype(np.int64)) == len(h.occurring_values)
     return np.where(has_all, h.largest(np.where(known, change, 0.0)), np.inf)

@@ -24,7 +24,7 @@ from shoal.core.model import (
 from shoal.core.tally import Groups
 from shoal.core.theory.collusion import (
     count_members,
-    explain_refusal,
+    explain_untestable,
     find_breaches,
     prove_withstanding,
 )
@@ -65,7 +65,7 @@ class MPrivacy(Rule):
             raise UsageError(
                 "m-privacy needs a rule in brackets.", 'write "m-privacy m=2 (k-anonymity k=5)".'
             )
-        if reason := explain_refusal(self.rule):
+        if reason := explain_untestable(self.rule):
             raise UsageError(
                 f"m-privacy cannot be judged: {reason}.",
                 "put it beside m-privacy with &, and a rule such as k-anonymity k=5 inside.",

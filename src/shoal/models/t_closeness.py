@@ -222,17 +222,17 @@ def _by_known_values(
     the class and of all others weigh: b (N − n) more where the first are, n (B − b) less where
     the others are.
     """
-    everybody, size = int(h.total.sum()), len(h.known_values)
+    everybody, size = int(h.total.sum()), len(h.occurring_values)
     moved = np.zeros(len(h.rows), dtype=kind)
     if not size:
         return moved
     place = np.full(h.axis.size, -1)
-    place[h.known_values] = np.arange(size)
+    place[h.occurring_values] = np.arange(size)
     at_once = max(1, AT_ONCE // size)
     for first in range(0, len(h.rows), at_once):
         part = h.take(np.arange(first, min(first + at_once, len(h.rows))))
         rows, known = part.rows.astype(kind), ~part.is_blank
-        gap = -rows[:, np.newaxis] * h.total[h.known_values].astype(kind)
+        gap = -rows[:, np.newaxis] * h.total[h.occurring_values].astype(kind)
         at = part.class_[known], place[part.value[known]]
         gap[at] += part.count[known].astype(kind) * everybody
         blanks = part.blanks.astype(kind)
@@ -247,7 +247,7 @@ def _equal_worst(h: Histogram, kind: np.dtype[Any]) -> tuple[Whole, int]:
 
 def _hierarchical_worst(h: Histogram, kind: np.dtype[Any]) -> tuple[Whole, int]:
     levels = [
-        np.searchsorted(level.starts, h.known_values, side="right") for level in h.axis.levels
+        np.searchsorted(level.starts, h.occurring_values, side="right") for level in h.axis.levels
     ]
     distances = _by_known_values(h, lambda *gaps: _over_tree(levels, *gaps), kind)
     return distances, 2 * (len(levels) + 1)
@@ -298,7 +298,7 @@ def _best_under(
 
 
 def _ordered_worst(h: Histogram, kind: np.dtype[Any]) -> tuple[Whole, int]:
-    return _by_known_values(h, _over_order, kind), max(len(h.known_values) - 1, 1)
+    return _by_known_values(h, _over_order, kind), max(len(h.occurring_values) - 1, 1)
 
 
 def _over_order(gap: Whole, more: Whole, less: Whole) -> Whole:

@@ -28,7 +28,7 @@ from shoal.core.model import (
     unwrap_rule,
 )
 from shoal.core.schema import Schema
-from shoal.core.theory.collusion import explain_refusal
+from shoal.core.theory.collusion import explain_untestable
 from shoal.models import rule as parse_rule
 from shoal.models.alpha_k import AlphaK
 from shoal.models.distinct_diversity import DistinctDiversity
@@ -200,7 +200,7 @@ def _check_rule(rule: Model) -> None:
     """A pool is for rules that hold against the partners themselves, all of them for one m."""
     against = [part for part in split_rule(rule) if isinstance(part, MPrivacy)]
     outside = [
-        p for p in split_rule(rule) if not isinstance(p, MPrivacy) and not explain_refusal(p)
+        p for p in split_rule(rule) if not isinstance(p, MPrivacy) and not explain_untestable(p)
     ]
     line = _line(_wrapped(rule))
     if not against or max(part.m for part in against) < 1:
@@ -234,10 +234,10 @@ def _wrapped(rule: Model) -> str:
     """The rule with all that can be held against partners inside one m-privacy."""
     own = [part for part in split_rule(rule) if isinstance(part, MPrivacy)]
     outside = [
-        str(p) for p in split_rule(rule) if not isinstance(p, MPrivacy) and explain_refusal(p)
+        str(p) for p in split_rule(rule) if not isinstance(p, MPrivacy) and explain_untestable(p)
     ]
     asked = [
-        str(part) for part in unwrap_rule(rule) if not explain_refusal(part) and not _empty(part)
+        str(part) for part in unwrap_rule(rule) if not explain_untestable(part) and not _empty(part)
     ]
     within = asked or ["k-anonymity k=5"]
     m = max([1, *(part.m for part in own)])

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.core.column import join_names
+from shoal.core.column import join_column_names
 from shoal.core.errors import NotEvaluatedError, UsageError
 from shoal.core.labels import format_value
 from shoal.core.model import Model, format_parameter, list_joint_columns, split_rule, unwrap_rule
@@ -73,8 +73,8 @@ def check_columns_named(rule: Model, sensitive: Sequence[str]) -> None:
 def describe_unjudged_columns(columns: Sequence[str]) -> str:
     """What it means that no requirement is about sensitive columns, and what to ask for."""
     return (
-        f"no requirement is about {join_names(columns)}: everybody in a class may share one value "
-        "there, and whoever finds the class knows it. Ask for one, such as -m "
+        f"no requirement is about {join_column_names(columns)}: everybody in a class may share one "
+        "value there, and whoever finds the class knows it. Ask for one, such as -m "
         f'"distinct-diversity l=2 on={format_parameter(columns[0])}".'
     )
 

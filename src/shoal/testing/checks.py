@@ -19,7 +19,7 @@ from shoal.core.errors import ShoalError, UsageError
 from shoal.core.model import Mask, Model, Rule, list_joint_columns, split_rule, unwrap_rule
 from shoal.core.release import Finding
 from shoal.core.tally import Cut, Groups, Tally
-from shoal.core.theory.collusion import explain_refusal, find_breaches
+from shoal.core.theory.collusion import explain_untestable, find_breaches
 from shoal.models import registry, rule
 from shoal.models.m_privacy import MPrivacy
 from shoal.testing.promises import check_documented, check_equal, check_true, list_needed_columns
@@ -352,7 +352,7 @@ def _check_growing(model: Model, tally: Tally, cut: Cut, rng: np.random.Generato
 def _check_coalitions(model: Model, attempts: Attempts) -> None:
     """Against coalitions a rule is judged as by trying all of them, and any of their rows."""
     for part in unwrap_rule(model):
-        for one in () if explain_refusal(part) else _at_stake(part, attempts):
+        for one in () if explain_untestable(part) else _at_stake(part, attempts):
             for m in range(3):
                 _check_breach(one, m, attempts)
 

@@ -514,7 +514,7 @@ def _spread(some: Collusion, at: NDArray[np.int64], classes: int) -> Collusion:
 
 
 def _broken_by(part: Model, groups: Groups, most: NDArray[np.int64]) -> Collusion:
-    if reason := explain_refusal(part):
+    if reason := explain_untestable(part):
         raise UsageError(f"{reason}.", "judge it without coalitions.")
     _refuse_blanks(part, groups)
     own = getattr(part, "broken_by", None)
@@ -559,7 +559,7 @@ def judge_by_halves(
     return found
 
 
-def explain_refusal(model: Model) -> str:
+def explain_untestable(model: Model) -> str:
     """Why a rule cannot be judged against coalitions; empty where it can."""
     for part in split_rule(model):
         if hasattr(part, "broken_by") or getattr(part, "row_monotone", False):

@@ -23,7 +23,7 @@ from shoal.methods._lattice.ladder import (
 )
 from shoal.methods._lattice.rollup import RolledTables
 from shoal.methods._lattice.search import NodeSearch, SearchBudget, create_search
-from shoal.methods._topdown.search import explain_refusal
+from shoal.methods._topdown.search import explain_not_met
 
 # Levels that a user fixes or bounds: the rungs that each column may stand on.
 
@@ -99,7 +99,7 @@ def explain_level_refusal(
         )
     if closest is None:
         top = tuple(len(rungs) - 1 for rungs in tables.ladders)
-        return explain_refusal(tables.model, tables.groups(tables.at(top)), hold_back)
+        return explain_not_met(tables.model, tables.groups(tables.at(top)), hold_back)
     levels, needed = map_levels(tables.tally, tables.rungs(closest.node)), closest.rows
     closest_levels = ", ".join(f"{name} {level}" for name, level in levels.items())
     share = math.ceil(1000 * needed / rows) / 1000

@@ -17,7 +17,7 @@ from shoal.core.cells import Cells, cover_classes, cover_ranges
 from shoal.core.model import Mask, Model, find_spoiling_classes, list_joint_columns
 from shoal.core.tally import SUPPRESSED, Cut, Groups, Tally
 from shoal.core.theory.collusion import judge_by_halves
-from shoal.methods._topdown.search import explain_refusal
+from shoal.methods._topdown.search import explain_not_met
 
 
 def mend_classes(
@@ -54,7 +54,7 @@ def mend_classes(
     if not bad.any():
         return replace(cut, facts=all_facts)
     if not hold_back:
-        raise explain_refusal(model, groups)
+        raise explain_not_met(model, groups)
     return replace(suppress_breaking_classes(tally, model, best), facts=dict(facts or {}))
 
 

@@ -70,7 +70,7 @@ class TopDownSearch:
         whole = self.rows.whole(self.model)
         self.good = self.model.holds(whole)
         if not self.good.all() and not self.hold_back:
-            raise explain_refusal(self.model, whole)
+            raise explain_not_met(self.model, whole)
         self.joint = not self.model.local and bool(self.good.all())
         self.apart = not self.model.local and not self.joint
         self.turns, self.turn = 1 + self.apart, 0
@@ -290,7 +290,7 @@ def check_quasi(tally: Tally) -> None:
         raise UsageError("There are no rows to publish.", "check that the table is the right one.")
 
 
-def explain_refusal(model: Model, whole: Groups, hold_back: int = 0) -> NotMetError:
+def explain_not_met(model: Model, whole: Groups, hold_back: int = 0) -> NotMetError:
     """Why a table cannot meet a rule even as one class: what fails, and what it reaches."""
     failed = [part for part in split_rule(model) if not part.holds(whole).all()]
     partial = any(h.total.sum() > whole.rows.sum() for h in whole.sensitive)

@@ -20,7 +20,7 @@ from shoal.core.errors import InputError, UsageError
 from shoal.core.labels import format_count
 from shoal.core.model import All, Model, split_rule, unwrap_rule
 from shoal.core.release import Verdict, to_json_value
-from shoal.core.theory.collusion import explain_refusal
+from shoal.core.theory.collusion import explain_untestable
 from shoal.models import rule as parse_rule
 from shoal.models.m_privacy import MPrivacy
 from shoal.releases.companion import Companion
@@ -100,17 +100,17 @@ def examine_collusion(
     about = CollusionEvidence(
         " & ".join(map(str, unwrap_rule(model))),
         tuple((one.m, str(one.rule)) for one in wrapped),
-        unjudged=tuple(str(one) for one in others if wrapped or explain_refusal(one)),
+        unjudged=tuple(str(one) for one in others if wrapped or explain_untestable(one)),
     )
     asked = wrapped or [MPrivacy(1, one) for one in _fit(others)]
     if not asked:
-        return replace(about, why=f"Nothing was measured: {explain_refusal(model)}.")
+        return replace(about, why=f"Nothing was measured: {explain_untestable(model)}.")
     return _measured(about, release, asked, verdict, show)
 
 
 def _fit(models: Sequence[Model]) -> list[Model]:
     """What coalitions can be tried on, as one rule; none where that is nothing."""
-    fit = tuple(one for one in models if not explain_refusal(one))
+    fit = tuple(one for one in models if not explain_untestable(one))
     return [All(fit) if len(fit) > 1 else fit[0]] if fit else []
 
 

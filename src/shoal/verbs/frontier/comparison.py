@@ -152,11 +152,11 @@ MAX_NAMES = 3
 """So many methods are named at one place; of more, the first and how many others."""
 
 
-def join_names(names: Sequence[str]) -> str:
+def join_method_names(names: Sequence[str]) -> str:
     """Names in a row, the last of many only counted.
 
     >>> names = ["chain", "local", "greedy", "hilbert"]
-    >>> join_names(names[:3]), join_names(names)
+    >>> join_method_names(names[:3]), join_method_names(names)
     ('chain, local, greedy', 'chain, local and 2 more')
     """
     if len(names) <= MAX_NAMES:
@@ -180,7 +180,7 @@ def merge_equal_points(points: Iterable[Point]) -> list[Point]:
     for some in groups.values():
         last = [point for point in some if point.method == some[0].method][-1]
         methods = [point.method for point in some if point.rule == last.rule]
-        merged.append(replace(last, method=join_names(methods)))
+        merged.append(replace(last, method=join_method_names(methods)))
     return sorted(merged, key=lambda point: (point.loss, point.method))
 
 

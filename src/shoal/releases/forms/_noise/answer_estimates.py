@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.core.column import join_names
+from shoal.core.column import join_column_names
 from shoal.core.errors import InputError, UsageError
 from shoal.core.release import EDITION, to_json_value
 from shoal.kernels.grouping import number_combinations
@@ -162,7 +162,7 @@ def _named(column: str | None, answers: dict[str, Answers]) -> str:
         return next(iter(answers))
     if column not in answers:
         raise UsageError(
-            f"Answers were drawn for: {join_names(answers)}.",
+            f"Answers were drawn for: {join_column_names(answers)}.",
             f"name one: column={next(iter(answers))!r}.",
         )
     return column
