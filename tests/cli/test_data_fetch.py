@@ -19,7 +19,7 @@ import pytest
 
 import shoal as front
 from shoal.core.errors import InputError, OutputError
-from shoal.data import archive, download
+from shoal.data import download
 from shoal.data.catalogue import ADULT_COLUMNS, FILES, IPUMS_COLUMNS
 
 TRAIN = (
@@ -241,7 +241,7 @@ def packed_with(method) -> bytes:
 @pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
 def test_a_damaged_bundle_is_said_to_be_damaged(method):
     with pytest.raises(InputError, match=r"adult\.zip cannot be unpacked: it is damaged"):
-        archive._member("adult.zip", packed_with(method), "adult.data")
+        download._member("adult.zip", packed_with(method), "adult.data")
 
 
 @pytest.mark.parametrize("bundle", [b"<html>", packed_with(zipfile.ZIP_LZMA)], ids=["page", "lzma"])
@@ -256,12 +256,12 @@ def test_a_damaged_bundle_does_not_hide_the_files_beside_it(shoal, here, bundle)
 
 
 def test_what_is_far_too_long_is_not_read_to_its_end(tmp_path, monkeypatch):
-    monkeypatch.setattr(archive, "MAX_BYTES", 1000)
+    monkeypatch.setattr(download, "MAX_BYTES", 1000)
     (tmp_path / "adult.data").write_bytes(b"x" * 1001)
     with pytest.raises(InputError, match=r"adult\.data cannot be unpacked"):
-        archive.Archive(str(tmp_path), lambda *_: None).part("adult.data")
+        download.Archive(str(tmp_path), lambda *_: None).part("adult.data")
     (tmp_path / "adult.data").write_bytes(b"x" * 1000)
-    assert archive.Archive(str(tmp_path), lambda *_: None).part("adult.data") == b"x" * 1000
+    assert download.Archive(str(tmp_path), lambda *_: None).part("adult.data") == b"x" * 1000
 
 
 def test_another_content_gives_way_only_when_told_to(shoal, here, served):
@@ -385,12 +385,14 @@ def test_where_one_address_is_out_of_order_the_next_is_asked(shoal, here, served
 
 
 def test_the_archive_s_own_addresses_are_tried_one_after_another(monkeypatch, served, tmp_path):
-    assert all(one.startswith("https://archive.ics.uci.edu/") for one in archive.ADDRESSES.values())
+    assert all(
+        one.startswith("https://archive.ics.uci.edu/") for one in download.ADDRESSES.values()
+    )
     elsewhere = {
-        name: address.replace(archive.UCI, served.address)
-        for name, address in archive.ADDRESSES.items()
+        name: address.replace(download.UCI, served.address)
+        for name, address in download.ADDRESSES.items()
     }
-    monkeypatch.setattr(archive, "ADDRESSES", elsewhere)
+    monkeypatch.setattr(download, "ADDRESSES", elsewhere)
     served.files["ipums+census+database.zip"] = zipped(
         **{"ipums.la.98.gz": served.files.pop("ipums.la.98.gz")}
     )

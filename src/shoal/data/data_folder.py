@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from shoal.core.errors import InputError, UsageError
-from shoal.data.catalogue import DATASETS, FILES, DataSet
-from shoal.data.licences import describe_licence
+from shoal.data.catalogue import DATASETS, FILES, DataSet, describe_licence
 
 VARIABLE = "SHOAL_DATA"
 

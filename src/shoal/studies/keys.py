@@ -27,8 +27,6 @@ STUDIES = HOUSE / "studies"
 INSIDE = "shoal.studies"
 ASIDE = (
     "cli",
-    "data/archive.py",
-    "data/conversion.py",
     "data/download.py",
     "reports/charts",
     "reports/document.py",
