@@ -241,7 +241,7 @@ def packed_with(method) -> bytes:
 @pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
 def test_a_damaged_bundle_is_said_to_be_damaged(method):
     with pytest.raises(InputError, match=r"adult\.zip cannot be unpacked: it is damaged"):
-        download._member("adult.zip", packed_with(method), "adult.data")
+        download._read_bundle_member("adult.zip", packed_with(method), "adult.data")
 
 
 @pytest.mark.parametrize("bundle", [b"<html>", packed_with(zipfile.ZIP_LZMA)], ids=["page", "lzma"])
@@ -323,7 +323,9 @@ def test_a_file_that_cannot_be_read_is_not_called_another_one(served, tmp_path, 
     def refused(path):
         raise PermissionError(errno.EACCES, "Permission denied")
 
-    monkeypatch.setattr(download, "_held", refused)  # an administrator may read everything
+    monkeypatch.setattr(
+        download, "_read_compressed", refused
+    )  # an administrator may read everything
     with pytest.raises(OutputError, match=r"but cannot be read \(Permission denied\)"):
         front.fetch("adult", out=tmp_path, source=served.address)
     assert served.asked == []
@@ -336,7 +338,7 @@ def test_a_file_is_not_read_beyond_what_any_has(served, tmp_path, monkeypatch):
     assert front.fetch("adult", out=tmp_path, source=served.address).old == ("adult.csv.gz",)
     for longer in (gzip.compress(b"x" * 10**6), b"x" * 10**6, gzip.compress(ADULT.encode())[:-9]):
         place.write_bytes(longer)
-        assert len(download._held(place)) <= len(ADULT) + 1
+        assert len(download._read_compressed(place)) <= len(ADULT) + 1
         with pytest.raises(OutputError, match="with another content"):
             front.fetch("adult", out=tmp_path, source=served.address)
     assert served.asked == []

@@ -87,8 +87,8 @@ FILES = {
 }
 _ADULT, *_IPUMS = FILES
 DATASETS = {
-    one.name: one
-    for one in (
+    dataset.name: dataset
+    for dataset in (
         DataSet("adult", "Adult, complete rows", (_ADULT,), 45_222),
         DataSet("adult-train", "Adult, complete training rows", (_ADULT,), 30_162),
         DataSet("ipums-1970", "IPUMS Los Angeles 1970", (_IPUMS[0],), 70_187),

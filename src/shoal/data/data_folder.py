@@ -35,8 +35,8 @@ def user_folder() -> Path:
 
 def list_folders() -> tuple[Path, ...]:
     """Where a file is looked for, in this order."""
-    named = os.environ.get(VARIABLE)
-    return (*([Path(named)] if named else []), user_folder())
+    stated = os.environ.get(VARIABLE)
+    return (*([Path(stated)] if stated else []), user_folder())
 
 
 def find_file(file: str) -> Path | None:
@@ -52,13 +52,10 @@ def choose_target() -> Path:
 
 def is_writable(folder: Path) -> bool:
     """Whether files may be put there; a folder that is not there yet: whether it may be made."""
-    there = next(one for one in (folder, *folder.absolute().parents) if os.path.exists(one))
+    there = next(path for path in (folder, *folder.absolute().parents) if os.path.exists(path))
     # An administrator may write anywhere; a folder that says read-only is left alone all the same.
-    return there.is_dir() and os.access(there, os.W_OK | os.X_OK) and bool(_mode(there) & 0o222)
-
-
-def _mode(folder: Path) -> int:
-    return folder.stat().st_mode
+    may_write = there.is_dir() and os.access(there, os.W_OK | os.X_OK)
+    return may_write and bool(there.stat().st_mode & 0o222)
 
 
 def list_missing_files(names: Iterable[str]) -> list[str]:
@@ -76,43 +73,43 @@ def get_dataset(name: str) -> DataSet:
 
 def require_datasets(names: Iterable[str]) -> None:
     """Refuse where any file of these data sets is missing: all of them in one message."""
-    asked = list(dict.fromkeys(names))
-    if not (missing := list_missing_files(asked)):
+    wanted = list(dict.fromkeys(names))
+    if not (missing := list_missing_files(wanted)):
         return
-    absent = [name for name in asked if set(get_dataset(name).files) & set(missing)]
-    one = len(absent) == 1
+    absent = [name for name in wanted if set(get_dataset(name).files) & set(missing)]
+    single = len(absent) == 1
     listed = " and ".join(filter(None, (", ".join(absent[:-1]), absent[-1])))
     raise InputError(
-        f"The data set{'' if one else 's'} {listed} {'is' if one else 'are'} not here "
+        f"The data set{'' if single else 's'} {listed} {'is' if single else 'are'} not here "
         f"({', '.join(missing)}).",
-        f"get {'it' if one else 'them'} with `shoal data fetch`, or name the folder of the files "
-        f"in the variable {VARIABLE}; --stand-in studies made-up people instead, and says so.",
+        f"get {'it' if single else 'them'} with `shoal data fetch`, or name the folder of the "
+        f"files in the variable {VARIABLE}; --stand-in studies made-up people instead, and says so.",
     )
 
 
 def datasets() -> list[dict[str, Any]]:
     """Every data set: its name, what it is, whether it is here, and where its files lie.
 
-    >>> [one["name"] for one in datasets()]
+    >>> [dataset["name"] for dataset in datasets()]
     ['adult', 'adult-train', 'ipums-1970', 'ipums-stacked']
     """
-    return [_standing(one) for one in DATASETS.values()]
+    return [_describe_dataset(dataset) for dataset in DATASETS.values()]
 
 
-def _standing(one: DataSet) -> dict[str, Any]:
-    found = {file: find_file(file) for file in one.files}
+def _describe_dataset(dataset: DataSet) -> dict[str, Any]:
+    places = {file: find_file(file) for file in dataset.files}
     return {
-        "name": one.name,
-        "told": one.title,
-        "rows": one.rows,
-        "here": None not in found.values(),
-        "files": {file: None if place is None else str(place) for file, place in found.items()},
-        "licence": describe_licence(one.files[0]),
+        "name": dataset.name,
+        "told": dataset.title,
+        "rows": dataset.rows,
+        "here": None not in places.values(),
+        "files": {file: None if place is None else str(place) for file, place in places.items()},
+        "licence": describe_licence(dataset.files[0]),
     }
 
 
 def list_files(names: Iterable[str]) -> list[str]:
     """The files of these data sets, or of all."""
-    asked = list(names) or list(DATASETS)
-    needed = {file for name in asked for file in get_dataset(name).files}
+    wanted = list(names) or list(DATASETS)
+    needed = {file for name in wanted for file in get_dataset(name).files}
     return [file for file in FILES if file in needed]

@@ -79,11 +79,12 @@ DAMAGE_ERRORS = (
 )
 """What unpacking raises where a file is not whole, or is no such file."""
 EDITION = 1
+_WRITE_HINT = f"{WRITE_HINT.rstrip('.')}: -o FOLDER."
 
 
 @dataclass(frozen=True)
 class Fetched:
-    """What is in the folder now."""
+    """The files of data sets that ``fetch`` wrote, and those that were right already."""
 
     folder: Path
     new: tuple[str, ...]
@@ -118,9 +119,9 @@ class Fetched:
 
     def __str__(self) -> str:
         lines = [
-            f"{one['file']}: {one['rows']:,} rows, {'fetched' if one['new'] else 'was here'}. "
-            f"Licence: {one['licence']}."
-            for one in self.to_json()["files"]
+            f"{file['file']}: {file['rows']:,} rows, {'fetched' if file['new'] else 'was here'}. "
+            f"Licence: {file['licence']}."
+            for file in self.to_json()["files"]
         ]
         terms = f"; {LICENCE_FILE} there says under which terms" if self.new else ""
         lines.append(f"In {self.folder}{terms}.")
@@ -136,13 +137,39 @@ def fetch(
     replace: bool = False,
     progress: Progress = lambda step, done, total: None,
 ) -> Fetched:
-    """Get the papers' data sets (all, or those named), and keep them in the form studies read.
+    """Get the papers' data sets, and keep them in the form that studies read.
 
-    They come from the UCI archive over HTTPS, or from ``source``: a folder with the archive's files
-    as downloaded, or the address of a mirror. They go to the folder ``out``, else to the one that
-    ``SHOAL_DATA`` names where that can be written, else to the user's data folder. What is made of
-    them has a known hash, or is not kept. A file that is there and right is left as it is; one
-    with another content only gives way with ``replace``. A file is written whole or not at all.
+    A table whose hash is not the known one is not kept. A file that is there and right is left as
+    it is. A file is written whole or not at all.
+
+    Parameters
+    ----------
+    *names
+        The data sets, as ``datasets`` names them; all without any.
+    out
+        The folder to write to; else the one that ``SHOAL_DATA`` names where that can be written,
+        else the user's data folder.
+    source
+        A folder with the archive's files as downloaded, or the address of a mirror; else the UCI
+        archive over HTTPS.
+    replace
+        Write over a file with another content.
+    progress
+        Called with a step's name, what is done of it, and its total.
+
+    Returns
+    -------
+    Fetched
+        The folder, and the files in it that were written and that were right already.
+
+    Raises
+    ------
+    UsageError
+        There is no such data set or source folder.
+    InputError
+        The archive cannot be reached, or what it has is not the known data set.
+    OutputError
+        The folder cannot be written to, or a file with another content is in it.
     """
     place = None if source is None else str(source)
     files = list_files(names)
@@ -150,30 +177,30 @@ def fetch(
     folder = Path(out) if out is not None else choose_target()
     if not is_writable(folder):
         raise OutputError(f"{folder} cannot be written to.", "choose a folder: -o FOLDER.")
-    old = tuple(file for file in files if _right(folder / file, FILES[file], replace))
+    old = tuple(file for file in files if _is_in_place(folder / file, FILES[file], replace))
     new = tuple(file for file in files if file not in old)
     archive = Archive(place, progress)
     for file in new:
         parts = [archive.part(part) for part in FILES[file].parts]
         text = convert_parts(FILES[file], parts)
-        _check(file, text)
+        _check_hash(file, text)
         progress(f"{file} written", 0, 1)
-        _put(
-            ensure_folder(folder) / LICENCE_FILE, LICENCE_TEXT.encode()
-        )  # first: no table lies there without its terms
-        _put(folder / file, gzip.compress(text, 6, mtime=0))
+        # The licence first: no table lies there without its terms.
+        licence_path = ensure_folder(folder) / LICENCE_FILE
+        write_file(licence_path, LICENCE_TEXT.encode(), hint=_WRITE_HINT)
+        write_file(folder / file, gzip.compress(text, 6, mtime=0), hint=_WRITE_HINT)
         progress(f"{file} written", 1, 1)
     return Fetched(folder, new, old)
 
 
-def _right(path: Path, known: DataFile, replace: bool) -> bool:
-    """Whether a file is there and holds what it should; what else is there is not written over."""
+def _is_in_place(path: Path, expected: DataFile, replace: bool) -> bool:
+    # Raises where something else is there that must not be written over.
     if not os.path.lexists(path):
         return False
     how = "but is no file that can be opened"  # a folder, a pipe, a link that leads nowhere
     try:
         if os.path.isfile(path):
-            if hashlib.sha256(_held(path)).hexdigest() == known.sha256:
+            if hashlib.sha256(_read_compressed(path)).hexdigest() == expected.sha256:
                 return True
             how = "with another content"
     except OSError as error:
@@ -186,8 +213,8 @@ def _right(path: Path, known: DataFile, replace: bool) -> bool:
     )
 
 
-def _held(path: Path) -> bytes:
-    """What is compressed in a file, at most a byte more than any known file has; b"": nothing."""
+def _read_compressed(path: Path) -> bytes:
+    # At most a byte more than any known file has; nothing where the file is damaged.
     with path.open("rb") as file:
         packed = file.read(MAX_BYTES + 1)
     try:
@@ -197,21 +224,16 @@ def _held(path: Path) -> bytes:
         return b""
 
 
-def _check(file: str, text: bytes) -> None:
-    known, rows = FILES[file], text.count(b"\n") - 1
-    if hashlib.sha256(text).hexdigest() == known.sha256:
+def _check_hash(file: str, text: bytes) -> None:
+    expected, rows = FILES[file], text.count(b"\n") - 1
+    if hashlib.sha256(text).hexdigest() == expected.sha256:
         return
-    counted = f"{rows:,} rows" if rows == known.rows else f"{rows:,} rows, not {known.rows:,}"
+    counted = f"{rows:,} rows" if rows == expected.rows else f"{rows:,} rows, not {expected.rows:,}"
     raise InputError(
         f"What was fetched for {file} is not the data set that is known ({counted}; its hash "
         "differs). It was not kept.",
         "try again; if it stays so, the archive has changed it: please report it.",
     )
-
-
-def _put(path: Path, content: bytes) -> None:
-    """Whole or not at all, even where Ctrl-C comes meanwhile."""
-    write_file(path, content, hint=f"{WRITE_HINT.rstrip('.')}: -o FOLDER.")
 
 
 # The archive's files
@@ -229,19 +251,19 @@ class Archive:
     def part(self, name: str) -> bytes:
         """The content of one of the archive's files, unpacked."""
         bundle = next(file for begins, file in BUNDLES.items() if name.startswith(begins))
-        alone = [name + ending for ending in PACKED]
-        failed: list[InputError] = []
-        for file in (bundle, *alone) if name.startswith("adult") else (*alone, bundle):
+        names = [name + ending for ending in PACKED]
+        errors: list[InputError] = []
+        for file in (bundle, *names) if name.startswith("adult") else (*names, bundle):
             try:
                 content = self._file(file)
                 if content is not None and file == bundle:
-                    content = _member(bundle, content, name)
+                    content = _read_bundle_member(bundle, content, name)
                 if content is not None:
-                    return _unpacked(file, content)
+                    return _decompress(file, content)
             except InputError as error:
-                failed.append(error)
-        if failed:
-            raise failed[0]
+                errors.append(error)
+        if errors:
+            raise errors[0]
         raise InputError(f"{self.place} has no {name}, alone or in {bundle}.", BY_HAND)
 
     @property
@@ -252,22 +274,22 @@ class Archive:
     def _file(self, name: str) -> bytes | None:
         if name not in self._read:
             try:
-                self._read[name] = self._found(name)
+                self._read[name] = self._retrieve(name)
             except InputError as error:  # kept: another part is not to wait for it again
                 self._read[name] = error
-        found = self._read[name]
-        if isinstance(found, InputError):
-            raise found
-        return found
+        content = self._read[name]
+        if isinstance(content, InputError):
+            raise content
+        return content
 
-    def _found(self, name: str) -> bytes | None:
+    def _retrieve(self, name: str) -> bytes | None:
         if self.source is None:
             address = ADDRESSES.get(name)
             return None if address is None else download_file(address, name, self.progress)
         if is_web_address(self.source):
             base = self.source.rstrip("/") + "/"
             return download_file(base + urllib.parse.quote(name, "+"), name, self.progress)
-        return _copied(Path(self.source) / name)
+        return _read_local_file(Path(self.source) / name)
 
 
 def is_web_address(source: str) -> bool:
@@ -284,12 +306,12 @@ def check_source(source: str | None) -> None:
         )
 
 
-def _copied(file: Path) -> bytes | None:
+def _read_local_file(file: Path) -> bytes | None:
     try:
         if not file.is_file():
             return None
         with file.open("rb") as opened:
-            return _limited(file.name, opened.read(MAX_BYTES + 1))
+            return _check_length(file.name, opened.read(MAX_BYTES + 1))
     except OSError as error:
         raise InputError(f"{file} cannot be read ({error.strerror}).", "check the file.") from None
 
@@ -302,35 +324,35 @@ def download_file(address: str, name: str, progress: Progress) -> bytes | None:
 
     Proxies are those of the usual variables (``https_proxy``, ``no_proxy`` ...).
     """
-    asked = urllib.request.Request(address, headers={"User-Agent": "shoal"})
+    request = urllib.request.Request(address, headers={"User-Agent": "shoal"})
     try:
         # An opener of its own: the shared one keeps the proxies that it was first made with.
-        with urllib.request.build_opener().open(asked, timeout=TIMEOUT_SECONDS) as answer:
-            return _streamed(answer, name, progress)
+        with urllib.request.build_opener().open(request, timeout=TIMEOUT_SECONDS) as response:
+            return _receive(response, name, progress)
     except urllib.error.HTTPError as error:
         if error.code in (401, 403, 404, 410):
             return None
-        raise _unreached(address, f"it answers {error.code}") from None
+        raise _unreachable_error(address, f"it answers {error.code}") from None
     except (OSError, http.client.HTTPException, ValueError) as error:
         reason = getattr(error, "reason", None) or error
-        raise _unreached(address, str(reason) or type(reason).__name__) from None
+        raise _unreachable_error(address, str(reason) or type(reason).__name__) from None
 
 
-def _streamed(answer: http.client.HTTPResponse, name: str, progress: Progress) -> bytes:
-    said = answer.headers.get("Content-Length") or ""
-    total, found = int(said) if said.isdecimal() else 0, bytearray()
+def _receive(response: http.client.HTTPResponse, name: str, progress: Progress) -> bytes:
+    content_length = response.headers.get("Content-Length") or ""
+    total, received = int(content_length) if content_length.isdecimal() else 0, bytearray()
     progress(name, 0, total)
-    while piece := answer.read(AT_ONCE):
-        found += piece
-        progress(name, len(found), max(total, len(found)))
-        if len(found) > MAX_BYTES:
+    while piece := response.read(AT_ONCE):
+        received += piece
+        progress(name, len(received), max(total, len(received)))
+        if len(received) > MAX_BYTES:
             raise http.client.HTTPException("the answer does not end")
-    if len(found) < total:
-        raise http.client.HTTPException(f"{len(found):,} of {total:,} bytes came")
-    return bytes(found)
+    if len(received) < total:
+        raise http.client.HTTPException(f"{len(received):,} of {total:,} bytes came")
+    return bytes(received)
 
 
-def _unreached(address: str, why: str) -> InputError:
+def _unreachable_error(address: str, why: str) -> InputError:
     host = urllib.parse.urlsplit(address).netloc
     return InputError(
         f"{host} cannot be reached ({why}).",
@@ -341,37 +363,36 @@ def _unreached(address: str, why: str) -> InputError:
 # Unpacking
 
 
-def _member(bundle: str, content: bytes, name: str) -> bytes | None:
-    """A part out of a bundle; None where the bundle lacks it."""
+def _read_bundle_member(bundle: str, content: bytes, name: str) -> bytes | None:
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as packed:
-            members = {Path(one.filename).name: one for one in packed.infolist()}
-            found = next((name + end for end in PACKED if name + end in members), None)
-            if found is None:
+            members = {Path(member.filename).name: member for member in packed.infolist()}
+            file_name = next((name + end for end in PACKED if name + end in members), None)
+            if file_name is None:
                 return None
-            with packed.open(members[found]) as file:
-                return _limited(bundle, file.read(MAX_BYTES + 1))
+            with packed.open(members[file_name]) as file:
+                return _check_length(bundle, file.read(MAX_BYTES + 1))
     except DAMAGE_ERRORS as error:
-        raise _damaged(bundle) from error
+        raise _damaged_error(bundle) from error
 
 
-def _unpacked(file: str, content: bytes) -> bytes:
+def _decompress(file: str, content: bytes) -> bytes:
     if content[:2] != b"\x1f\x8b":
         return content
     try:
         with gzip.open(io.BytesIO(content)) as packed:
-            return _limited(file, packed.read(MAX_BYTES + 1))
+            return _check_length(file, packed.read(MAX_BYTES + 1))
     except DAMAGE_ERRORS as error:
-        raise _damaged(file) from error
+        raise _damaged_error(file) from error
 
 
-def _limited(file: str, content: bytes) -> bytes:
+def _check_length(file: str, content: bytes) -> bytes:
     if len(content) > MAX_BYTES:
-        raise _damaged(file)
+        raise _damaged_error(file)
     return content
 
 
-def _damaged(file: str) -> InputError:
+def _damaged_error(file: str) -> InputError:
     return InputError(f"{file} cannot be unpacked: it is damaged.", "download it again.")
 
 
@@ -382,18 +403,19 @@ def _damaged(file: str) -> InputError:
 SPLITS = {"adult.data": "train", "adult.test": "test"}
 
 
-def convert_parts(known: DataFile, parts: Sequence[bytes]) -> bytes:
-    """The whole table as CSV, from the parts in the order that ``known`` names them."""
-    if known.columns == IPUMS_COLUMNS:
-        return _ipums(known.parts[0], parts[0])
+def convert_parts(expected: DataFile, parts: Sequence[bytes]) -> bytes:
+    """The whole table as CSV, from the parts in the order that ``expected`` names them."""
+    if expected.columns == IPUMS_COLUMNS:
+        return _convert_ipums(expected.parts[0], parts[0])
     rows = [
-        row for name, part in zip(known.parts, parts, strict=True) for row in _adult(name, part)
+        row
+        for name, part in zip(expected.parts, parts, strict=True)
+        for row in _read_adult_rows(name, part)
     ]
     return "".join(f"{','.join(row)}\n" for row in [ADULT_COLUMNS, *rows]).encode()
 
 
-def _adult(name: str, part: bytes) -> Iterator[list[str]]:
-    """The rows of one of Adult's files, with the split that they belong to."""
+def _read_adult_rows(name: str, part: bytes) -> Iterator[list[str]]:
     for line in part.decode("ascii", errors="replace").splitlines():
         if not line.strip() or line.startswith("|"):
             continue
@@ -401,17 +423,19 @@ def _adult(name: str, part: bytes) -> Iterator[list[str]]:
         row[-1] = row[-1].removesuffix(".")
         row.append(SPLITS[name])
         if len(row) != len(ADULT_COLUMNS):
-            raise _other(name, f"has rows of other than {len(ADULT_COLUMNS) - 1} columns")
+            raise _unexpected_content_error(
+                name, f"has rows of other than {len(ADULT_COLUMNS) - 1} columns"
+            )
         yield row
 
 
-def _ipums(name: str, part: bytes) -> bytes:
+def _convert_ipums(name: str, part: bytes) -> bytes:
     reading = pyarrow.csv.ReadOptions(column_names=IPUMS_COLUMNS)
     numbers = pyarrow.csv.ConvertOptions(column_types=dict.fromkeys(IPUMS_COLUMNS, pa.int64()))
     try:
         table = pyarrow.csv.read_csv(io.BytesIO(part), reading, convert_options=numbers)
     except pa.ArrowInvalid:  # its message may quote a cell
-        raise _other(
+        raise _unexpected_content_error(
             name, f"is no table of {len(IPUMS_COLUMNS)} whole numbers in each row"
         ) from None
     text = io.BytesIO()
@@ -420,7 +444,7 @@ def _ipums(name: str, part: bytes) -> bytes:
     return text.getvalue()
 
 
-def _other(name: str, how: str) -> InputError:
+def _unexpected_content_error(name: str, how: str) -> InputError:
     return InputError(
         f"{name} {how}: it is not the archive's file, or the archive has changed it.",
         "download it again; nothing was written for it.",

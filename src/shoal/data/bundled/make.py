@@ -281,17 +281,17 @@ def draw_visit(rng: Generator, person: Person) -> Row:
     diagnosis = draw_diagnosis(rng, person.age, person.sex)
     procedure, medication, typical = TREATMENTS[diagnosis]
     charge = round(typical * float(rng.lognormal(0, 0.35)))
-    found = draw_share(rng, ETHNICITIES), draw_day(rng, diagnosis), diagnosis
-    where = person.zip, person.born.isoformat(), person.sex
-    return (*found, procedure, medication, charge, *where)
+    visit = draw_share(rng, ETHNICITIES), draw_day(rng, diagnosis), diagnosis
+    person_columns = person.zip, person.born.isoformat(), person.sex
+    return (*visit, procedure, medication, charge, *person_columns)
 
 
 def draw_voter(rng: Generator, person: Person) -> Row:
     """A person's row in the voter list: registered some day after coming of age."""
     since = (FIRST_DAY - person.born).days - FULL_AGE * 365.25
     day = FIRST_DAY - timedelta(days=int(rng.integers(max(int(since), 1))))
-    who = person.name, person.address, person.zip, person.born.isoformat(), person.sex
-    return (*who, draw_share(rng, PARTIES), day.isoformat())
+    person_columns = person.name, person.address, person.zip, person.born.isoformat(), person.sex
+    return (*person_columns, draw_share(rng, PARTIES), day.isoformat())
 
 
 def draw_twin(rng: Generator, person: Person) -> Person:
