@@ -83,7 +83,8 @@ def require_datasets(names: Iterable[str]) -> None:
         f"The data set{'' if single else 's'} {listed} {'is' if single else 'are'} not here "
         f"({', '.join(missing)}).",
         f"get {'it' if single else 'them'} with `shoal data fetch`, or name the folder of the "
-        f"files in the variable {VARIABLE}; --stand-in studies made-up people instead, and says so.",
+        f"files in the variable {VARIABLE}; --stand-in studies made-up people instead, and says "
+        "so.",
     )
 
 
