@@ -11,7 +11,7 @@ import numpy as np
 from shoal.core.errors import NotMetError
 from shoal.core.model import Model
 from shoal.core.tally import Cut, Groups, Tally
-from shoal.methods._topdown.progress import Progress
+from shoal.methods._shared.progress import Progress
 
 
 def one_class(

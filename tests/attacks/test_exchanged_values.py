@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import shoal
-from shoal.attacks._shared.beliefs import (
+from shoal.attacks._shared.answer_beliefs import (
     CONFIDENT,
     Channel,
     _Others,

@@ -14,7 +14,7 @@ import pytest
 
 from shoal.attacks import needs_of
 from shoal.attacks._shared import value_weights
-from shoal.attacks._shared.location import locate
+from shoal.attacks._shared.candidate_classes import locate
 from shoal.attacks.intersection import PVP_CANDIDATES, intersection
 from shoal.core.axis import Axis
 from shoal.core.cells import Cells

@@ -10,7 +10,7 @@ from tests.core.test_axis import axes
 from shoal.core.axis import Axis
 from shoal.core.cells import cover_classes
 from shoal.kernels.cell_width import find_next_equal, measure_width
-from shoal.methods._topdown.axis_widths import pack_axis_widths
+from shoal.methods._shared.cell_widths import pack_axis_widths
 
 
 def widths(columns, rows):

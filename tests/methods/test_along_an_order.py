@@ -18,8 +18,8 @@ from shoal.core.tally import Groups, Tally
 from shoal.kernels.line_order import compute_hilbert_keys, cut_into_segments
 from shoal.kernels.line_order import order_by_tree as leaves
 from shoal.measures.loss import loss
-from shoal.methods._order.points import Points
-from shoal.methods._topdown.axis_widths import pack_axis_widths
+from shoal.methods._shared.cell_widths import pack_axis_widths
+from shoal.methods._shared.points import Points
 from shoal.methods.hilbert import hilbert
 from shoal.methods.mondrian import mondrian
 from shoal.methods.tree_order import tree_order
@@ -259,7 +259,7 @@ def test_every_rule_is_met(name, text):
 
 def test_longer_segments_are_tried_where_short_ones_break_the_rule(monkeypatch):
     everybody = lambda self, _: self._cut(len(self.entry), 0)  # noqa: E731
-    monkeypatch.setattr("shoal.methods._order.line._Line._from_the_top", everybody)
+    monkeypatch.setattr("shoal.methods._shared.line_cut._Line._from_the_top", everybody)
     shortest = []
     for seed in range(4):
         table, _ = sample(seed)

@@ -12,10 +12,10 @@ from shoal.core.axis import Axis, Level
 from shoal.core.errors import NotMetError, UsageError
 from shoal.core.tally import Groups, Population, Tally
 from shoal.measures import discernibility, loss, non_uniform_entropy
-from shoal.methods._lattice import search as optimum_of
-from shoal.methods._lattice.costs import MEASURES, create_cost
+from shoal.methods._lattice import node_search as optimum_of
 from shoal.methods._lattice.ladder import build_ladder, recode_to_rungs
-from shoal.methods._lattice.rollup import Packing, RolledTables
+from shoal.methods._lattice.node_costs import MEASURES, create_cost
+from shoal.methods._lattice.rolled_tables import Packing, RolledTables
 from shoal.methods.full_domain import full_domain
 from shoal.models import rule
 

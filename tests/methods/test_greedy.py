@@ -15,7 +15,7 @@ from tests.oracles.adult_seven import adult_seven
 from shoal.core.errors import NotMetError
 from shoal.core.tally import Groups
 from shoal.measures.loss import loss
-from shoal.methods._topdown.by_loss import LossSearch
+from shoal.methods._topdown.least_loss_search import LossSearch
 from shoal.methods.greedy import greedy
 from shoal.methods.mondrian import mondrian
 from shoal.models import rule

@@ -17,10 +17,10 @@ from shoal.core.errors import NotMetError, UsageError
 from shoal.core.tally import Cut, Groups, Tally
 from shoal.measures.loss import loss
 from shoal.methods._invariance.balancing import NEW, Balance
-from shoal.methods._invariance.buckets import count_dealable, count_missing_rows, deal_buckets
 from shoal.methods._invariance.groups import gather_classes
 from shoal.methods._invariance.requirement import APART, FILL
-from shoal.methods._topdown.progress import Advance
+from shoal.methods._invariance.value_buckets import count_dealable, count_missing_rows, deal_buckets
+from shoal.methods._shared.progress import Advance
 from shoal.methods.invariant import invariant
 from shoal.models import rule
 from shoal.testing.checks import check_model

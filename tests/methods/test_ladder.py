@@ -12,7 +12,7 @@ from shoal.core.axis import Axis, Level
 from shoal.core.errors import UsageError
 from shoal.methods import load_methods, publishes_levels
 from shoal.methods._lattice.ladder import build_ladder, describe_levels, find_rung
-from shoal.methods._lattice.nodes import PASSES, NodeLattice, sum_over_rungs
+from shoal.methods._lattice.lattice import PASSES, NodeLattice, sum_over_rungs
 from shoal.models import rule
 from shoal.testing.random_tables import sample
 

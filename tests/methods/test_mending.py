@@ -13,7 +13,7 @@ from shoal.core.axis import Axis
 from shoal.core.errors import NotMetError
 from shoal.core.model import Rule, list_joint_columns
 from shoal.core.tally import Cut, Groups, Tally
-from shoal.methods._order.mending import mend_classes
+from shoal.methods._shared.breaking_classes import mend_classes
 from shoal.models import rule
 from shoal.testing.random_tables import sample
 

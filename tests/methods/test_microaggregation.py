@@ -18,7 +18,7 @@ from shoal.core.errors import NotMetError, UsageError
 from shoal.core.tally import Groups, Tally
 from shoal.kernels.mdav import halve_points
 from shoal.measures.loss import loss
-from shoal.methods._order.points import Points
+from shoal.methods._shared.points import Points
 from shoal.methods.microaggregation import EmbeddedPoints, microaggregation
 from shoal.methods.mondrian import mondrian
 from shoal.models import rule

@@ -9,7 +9,7 @@ from tests.oracles.lattices import table
 from shoal.core.errors import NotMetError
 from shoal.kernels import threads
 from shoal.methods import find_kernels, load_methods
-from shoal.methods._lattice import search
+from shoal.methods._lattice import node_search as search
 from shoal.models import rule
 from shoal.testing.method_check import _check_progress, check_method
 from shoal.testing.random_tables import sample

@@ -12,7 +12,7 @@ import pyarrow.csv
 import pytest
 
 import shoal
-from shoal.methods._order.points import Points
+from shoal.methods._shared.points import Points
 from shoal.methods.microaggregation import EmbeddedPoints
 from shoal.studies import experiments
 from shoal.studies.claims import AGREES, CORRECTED, DIFFERS, FOUND, PARTLY, compute_mean

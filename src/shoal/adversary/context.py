@@ -15,7 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.adversary.axes import LabelReading, build_common_axes, build_value_axis, read_known_cells
+from shoal.adversary.common_axes import (
+    LabelReading,
+    build_common_axes,
+    build_value_axis,
+    read_known_cells,
+)
 from shoal.adversary.targets import (
     PeopleTable,
     count_rows_per_person,

@@ -47,8 +47,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.attacks._shared.exchanged_values import intersect_answers, shows_answers
-from shoal.attacks._shared.location import (
+from shoal.attacks._shared.candidate_classes import (
     MEANS,
     check_location,
     group_by_key,
@@ -56,7 +55,8 @@ from shoal.attacks._shared.location import (
     looks_like_means,
     resolve_location,
 )
-from shoal.attacks._shared.people import RemainingValues
+from shoal.attacks._shared.exchanged_values import intersect_answers, shows_answers
+from shoal.attacks._shared.repeated_people import RemainingValues
 from shoal.attacks._shared.value_weights import ValueEvidence, calibrate
 from shoal.core.errors import InputError, UsageError
 from shoal.core.release import Finding

@@ -52,7 +52,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.attacks._shared.location import (
+from shoal.attacks._shared.candidate_classes import (
     MEANS,
     Located,
     check_location,
@@ -61,7 +61,11 @@ from shoal.attacks._shared.location import (
     looks_like_means,
     resolve_location,
 )
-from shoal.attacks._shared.people import BestRows, count_people_covered, count_people_fitting
+from shoal.attacks._shared.repeated_people import (
+    BestRows,
+    count_people_covered,
+    count_people_fitting,
+)
 from shoal.core.errors import InputError
 from shoal.core.release import Finding
 from shoal.core.theory.adversary_view import (

@@ -32,7 +32,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.attacks._shared.location import find_full_classes
+from shoal.attacks._shared.candidate_classes import find_full_classes
 from shoal.core.axis import Axis
 from shoal.core.errors import InputError, NotMetError
 from shoal.core.histogram import Histogram

@@ -1,7 +1,7 @@
 """How wide the published cell of a range or set would be: for searches that compare many cells.
 
 Arrays of all columns lie one after the other (``at``: where a column's codes begin); they are
-packed by ``shoal.methods._topdown.axis_widths.pack_axis_widths``.
+packed by ``shoal.methods._shared.cell_widths.pack_axis_widths``.
 """
 
 from __future__ import annotations

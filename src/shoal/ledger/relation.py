@@ -33,7 +33,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from shoal.adversary.context import AttackContext
-from shoal.attacks._shared.location import group_by_key, locate
+from shoal.attacks._shared.candidate_classes import group_by_key, locate
 from shoal.attacks._shared.row_links import number_shared_values
 from shoal.core.errors import InputError, UsageError
 from shoal.core.theory.adversary_view import Needs, ReleaseView, View

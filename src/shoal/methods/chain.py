@@ -34,9 +34,9 @@ from shoal.core.model import Model, list_joint_columns
 from shoal.core.tally import Cut, Groups, Tally
 from shoal.kernels import grouping
 from shoal.methods._lattice.ladder import Rung, build_ladder, describe_levels, recode_to_rungs
-from shoal.methods._order.mending import suppress_breaking_classes
-from shoal.methods._topdown.progress import Advance, Progress
-from shoal.methods._topdown.search import check_quasi, explain_not_met
+from shoal.methods._shared.breaking_classes import suppress_breaking_classes
+from shoal.methods._shared.progress import Advance, Progress
+from shoal.methods._shared.refusals import check_quasi, explain_not_met
 
 PUBLISHES_LEVELS = True
 """A column is published at one level of its hierarchy."""

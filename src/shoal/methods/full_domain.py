@@ -33,13 +33,18 @@ from shoal.core.errors import UsageError
 from shoal.core.model import Model
 from shoal.core.tally import Cut, Tally
 from shoal.kernels import rollup
-from shoal.methods._lattice.costs import create_cost
 from shoal.methods._lattice.ladder import describe_levels, map_levels
 from shoal.methods._lattice.level_bounds import bound_rungs, explain_level_refusal
-from shoal.methods._lattice.rollup import Node, RolledTables
-from shoal.methods._lattice.search import BestNode, SearchBudget, check_lattice_size, create_search
-from shoal.methods._topdown.progress import Progress
-from shoal.methods._topdown.search import check_quasi
+from shoal.methods._lattice.node_costs import create_cost
+from shoal.methods._lattice.node_search import (
+    BestNode,
+    SearchBudget,
+    check_lattice_size,
+    create_search,
+)
+from shoal.methods._lattice.rolled_tables import Node, RolledTables
+from shoal.methods._shared.progress import Progress
+from shoal.methods._shared.refusals import check_quasi
 
 PUBLISHES_LEVELS = True
 """A column is published at one level of its hierarchy."""

@@ -28,9 +28,9 @@ import numpy as np
 from shoal.core.model import Model
 from shoal.core.tally import Cut, Tally
 from shoal.kernels import cheapest_cut, split
-from shoal.methods._topdown.by_loss import LossSearch
-from shoal.methods._topdown.progress import Advance, Progress
-from shoal.methods._topdown.search import sum_cell_widths
+from shoal.methods._shared.cell_widths import sum_cell_widths
+from shoal.methods._shared.progress import Advance, Progress
+from shoal.methods._topdown.least_loss_search import LossSearch
 
 WAYS: tuple[dict[str, float], ...] = ({}, {"lean": 1.1}, {"widest": 4.0})
 """How the searches differ that are made: see ``LossSearch``."""

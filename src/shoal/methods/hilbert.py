@@ -29,9 +29,9 @@ from shoal.core.model import Model
 from shoal.core.tally import Cut, Tally
 from shoal.kernels import line_order
 from shoal.kernels.line_order import compute_hilbert_keys
-from shoal.methods._order.line import cut_along_line
-from shoal.methods._order.points import Points
-from shoal.methods._topdown.progress import Advance, Progress
+from shoal.methods._shared.line_cut import cut_along_line
+from shoal.methods._shared.points import Points
+from shoal.methods._shared.progress import Advance, Progress
 
 FINEST = 16
 """A side of the cube has at most 2 to this power places."""

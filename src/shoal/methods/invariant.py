@@ -36,17 +36,22 @@ from shoal.core.errors import NotMetError
 from shoal.core.model import Model, list_joint_columns
 from shoal.core.tally import Cut, Groups, Tally
 from shoal.kernels import cheapest_cut, grouping, split
-from shoal.methods._invariance.buckets import BucketRows, Numbers, assign_to_buckets, count_dealable
 from shoal.methods._invariance.groups import (
     explain_indistinct_groups,
     gather_classes,
     suppress_missing_rows,
 )
 from shoal.methods._invariance.requirement import APART, check_newcomers, read_requirement
-from shoal.methods._order.mending import suppress_breaking_classes
-from shoal.methods._topdown.progress import Advance, Progress
-from shoal.methods._topdown.search import check_quasi, explain_not_met
-from shoal.methods._topdown.segments import order_people
+from shoal.methods._invariance.value_buckets import (
+    BucketRows,
+    Numbers,
+    assign_to_buckets,
+    count_dealable,
+)
+from shoal.methods._shared.breaking_classes import suppress_breaking_classes
+from shoal.methods._shared.points import order_people
+from shoal.methods._shared.progress import Advance, Progress
+from shoal.methods._shared.refusals import check_quasi, explain_not_met
 
 KERNELS = (cheapest_cut, split, grouping)
 """What is compiled when it first runs on a machine."""

@@ -37,12 +37,11 @@ from shoal.kernels import cheapest_cut, k_member, split
 from shoal.kernels.cell_width import AxisWidths
 from shoal.kernels.k_member import cluster_blocks, join_bad_clusters
 from shoal.kernels.threads import share_out
-from shoal.methods._order.mending import find_breaking_classes, mend_classes
-from shoal.methods._order.points import Points
-from shoal.methods._topdown.axis_widths import pack_axis_widths
-from shoal.methods._topdown.by_loss import LossSearch
-from shoal.methods._topdown.progress import Advance, Progress
-from shoal.methods._topdown.search import sum_cell_widths
+from shoal.methods._shared.breaking_classes import find_breaking_classes, mend_classes
+from shoal.methods._shared.cell_widths import pack_axis_widths, sum_cell_widths
+from shoal.methods._shared.points import Points
+from shoal.methods._shared.progress import Advance, Progress
+from shoal.methods._topdown.least_loss_search import LossSearch
 
 BLOCK = 2000
 """How many different people a block may have."""

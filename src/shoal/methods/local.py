@@ -26,19 +26,19 @@ from shoal.core.errors import UsageError
 from shoal.core.model import Model, list_joint_columns
 from shoal.core.tally import SUPPRESSED, Cut, Groups, Tally, sensitive_columns
 from shoal.kernels import rollup
-from shoal.methods._lattice.costs import create_cost
 from shoal.methods._lattice.ladder import Rung
 from shoal.methods._lattice.level_bounds import bound_rungs, explain_level_refusal
-from shoal.methods._lattice.rollup import RolledTables
-from shoal.methods._lattice.search import (
+from shoal.methods._lattice.node_costs import create_cost
+from shoal.methods._lattice.node_search import (
     NodeSearch,
     SearchBudget,
     check_lattice_size,
     create_search,
 )
-from shoal.methods._order.mending import mend_classes
-from shoal.methods._topdown.progress import Advance, Progress
-from shoal.methods._topdown.search import check_quasi
+from shoal.methods._lattice.rolled_tables import RolledTables
+from shoal.methods._shared.breaking_classes import mend_classes
+from shoal.methods._shared.progress import Advance, Progress
+from shoal.methods._shared.refusals import check_quasi
 
 PUBLISHES_LEVELS = True
 """A cell is a node of a hierarchy."""

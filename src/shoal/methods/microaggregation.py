@@ -39,10 +39,9 @@ from shoal.core.tally import Cut, Tally
 from shoal.kernels import mdav
 from shoal.kernels.mdav import cluster_by_mdav, halve_points
 from shoal.kernels.threads import share_out
-from shoal.methods._order.mending import mend_classes
-from shoal.methods._order.points import Points
-from shoal.methods._topdown.progress import Advance, Progress
-from shoal.methods._topdown.segments import order_people
+from shoal.methods._shared.breaking_classes import mend_classes
+from shoal.methods._shared.points import Points, order_people
+from shoal.methods._shared.progress import Advance, Progress
 
 BLOCK = 20_000
 """So many people at the most are clustered together."""

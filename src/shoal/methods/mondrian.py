@@ -23,8 +23,8 @@ import numpy as np
 from shoal.core.model import Model
 from shoal.core.tally import Cut, Tally
 from shoal.kernels import split
-from shoal.methods._topdown.progress import Progress
-from shoal.methods._topdown.search import TopDownSearch
+from shoal.methods._shared.progress import Progress
+from shoal.methods._topdown.top_down_search import TopDownSearch
 
 SPLITS_LOCALLY = True
 """A class is cut by its own people alone, so that one can be made again without the others."""

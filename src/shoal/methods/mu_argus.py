@@ -47,8 +47,8 @@ from shoal.methods._lattice.ladder import (
     recode_to_rungs,
     relabel_cells,
 )
-from shoal.methods._topdown.progress import Advance, Progress
-from shoal.methods._topdown.search import check_quasi
+from shoal.methods._shared.progress import Advance, Progress
+from shoal.methods._shared.refusals import check_quasi
 
 PUBLISHES_LEVELS = True
 """What is not blanked is published at one level of its hierarchy."""

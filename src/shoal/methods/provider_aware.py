@@ -40,9 +40,10 @@ from shoal.core.model import Model
 from shoal.core.tally import Cut, Tally
 from shoal.core.theory.collusion import score_fitness
 from shoal.kernels import split
-from shoal.methods._topdown.progress import Advance, Progress
-from shoal.methods._topdown.search import TopDownSearch, Whole, sum_cell_widths
-from shoal.methods._topdown.segments import CandidateCuts
+from shoal.methods._shared.cell_widths import sum_cell_widths
+from shoal.methods._shared.progress import Advance, Progress
+from shoal.methods._topdown.row_segments import CandidateCuts
+from shoal.methods._topdown.top_down_search import TopDownSearch, Whole
 
 ALPHA = 0.8
 """What values count for in the paper's score, against rows."""

@@ -35,11 +35,10 @@ from shoal.kernels import line_order
 from shoal.kernels.cell_width import AxisWidths
 from shoal.kernels.line_order import cut_into_segments
 from shoal.kernels.line_order import order_by_tree as leaves
-from shoal.methods._order.line import cut_along_line
-from shoal.methods._order.points import Points
-from shoal.methods._topdown.axis_widths import pack_axis_widths
-from shoal.methods._topdown.progress import Advance, Progress
-from shoal.methods._topdown.search import sum_cell_widths
+from shoal.methods._shared.cell_widths import pack_axis_widths, sum_cell_widths
+from shoal.methods._shared.line_cut import cut_along_line
+from shoal.methods._shared.points import Points
+from shoal.methods._shared.progress import Advance, Progress
 
 NEVER = 1 << 40
 WAYS = ((1.0, NEVER), (1.1, NEVER), (1.0, 4), (1.0, 32))

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 
 from shoal.adversary.runner import RELATIONS
 from shoal.attacks import attacks, needs_of
+from shoal.attacks._shared.candidate_classes import LOCATIONS
 from shoal.attacks._shared.exchanged_values import ANSWERS, DEFENCE, LIMITS
-from shoal.attacks._shared.location import LOCATIONS
 from shoal.core.release import Finding
 from shoal.reports.format import join_all_names
 

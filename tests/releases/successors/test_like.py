@@ -18,7 +18,7 @@ from shoal import InputError, KAnonymity, NotMetError, SchemaError, UsageError
 from shoal.core.axis import Axis
 from shoal.core.cells import Cells
 from shoal.core.tally import Tally
-from shoal.methods._order.placement import place_in_cells
+from shoal.methods._shared.placement import place_in_cells
 
 QUASI = ("age", "sex", "zip")
 

@@ -2,9 +2,9 @@
 
 A randomised release shows answers, no values: one that all rows of a class show may be nobody's.
 So no value that the column may have is excluded, whatever is joined, and what is left to say is
-how strongly the likeliest is believed (``shoal.attacks._shared.beliefs``), of how many people an
-adversary is sure, how often guesses are right where the tester knows, and how far a person's own
-answers can move a belief beyond what the answers of others say.
+how strongly the likeliest is believed (``shoal.attacks._shared.answer_beliefs``), of how many
+people an adversary is sure, how often guesses are right where the tester knows, and how far a
+person's own answers can move a belief beyond what the answers of others say.
 
 Two adversaries guess: to one everybody is alike, the other foretells from the other answers of a
 class. Told of is the one who is sure of more people (and right, where that is known), then the one
@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.attacks._shared.beliefs import (
+from shoal.attacks._shared.answer_beliefs import (
     CONFIDENT,
     Beliefs,
     Channel,
@@ -32,7 +32,7 @@ from shoal.attacks._shared.beliefs import (
     predict_by_class,
     predict_by_everybody,
 )
-from shoal.attacks._shared.location import (
+from shoal.attacks._shared.candidate_classes import (
     Located,
     check_location,
     group_by_key,

@@ -12,11 +12,11 @@ where the releases are independent given the value. What L_j is depends on the r
     randomised answers   Σ_y n(y) P(y | s) / Q(y)        Q(y) = Σ_s π(s) P(y | s)
     tables of counts     Π_a P(q_a | s)                  each column a with the value (naive Bayes)
 
-The first two are one (``shoal.attacks._shared.beliefs``; values as they are have P the identity),
-and the first is the intersection attack of Ganta, Kasiviswanathan and Smith (KDD 2008) with counts:
-a value that one of the releases excludes has no belief left. Tables are read in another way than
-classes, so that people whom no release is about are guessed right more or less often too: compare
-shares with those of such a control, not with each other.
+The first two are one (``shoal.attacks._shared.answer_beliefs``; values as they are have P the
+identity), and the first is the intersection attack of Ganta, Kasiviswanathan and Smith (KDD 2008)
+with counts: a value that one of the releases excludes has no belief left. Tables are read in
+another way than classes, so that people whom no release is about are guessed right more or less
+often too: compare shares with those of such a control, not with each other.
 
 It does not say that the beliefs are calibrated: people who are in several releases make them depend
 on each other, and they are too sure. Shares of right guesses do not suffer from that.
@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
-from shoal.attacks._shared.beliefs import (
+from shoal.attacks._shared.answer_beliefs import (
     CONFIDENT,
     Channel,
     Floats,

@@ -27,7 +27,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.attacks._shared.location import group_by_key, locate
+from shoal.attacks._shared.candidate_classes import group_by_key, locate
 from shoal.core.cells import find_meeting_classes
 from shoal.core.errors import InputError
 from shoal.core.theory.adversary_view import View

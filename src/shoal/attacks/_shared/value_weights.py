@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
-from shoal.attacks._shared.location import Located
+from shoal.attacks._shared.candidate_classes import Located
 from shoal.core.histogram import Histogram
 from shoal.core.theory.adversary_view import UNKNOWN
 from shoal.kernels.grouping import collect_code_sets

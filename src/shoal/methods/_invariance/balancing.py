@@ -31,16 +31,16 @@ from numpy.typing import NDArray
 
 from shoal.core.errors import NotMetError
 from shoal.core.tally import Tally
-from shoal.methods._invariance.buckets import (
+from shoal.methods._invariance.groups import measure_distances
+from shoal.methods._invariance.requirement import APART, FILL
+from shoal.methods._invariance.value_buckets import (
     BucketRows,
     Numbers,
     assign_to_buckets,
     count_missing_rows,
     deal_buckets,
 )
-from shoal.methods._invariance.groups import measure_distances
-from shoal.methods._invariance.requirement import APART, FILL
-from shoal.methods._topdown.progress import Advance
+from shoal.methods._shared.progress import Advance
 
 NEW = -1
 """The signature of people who had none, and the bucket of those who wait."""

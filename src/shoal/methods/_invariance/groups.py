@@ -22,8 +22,8 @@ from shoal.core.errors import NotMetError
 from shoal.core.model import Model
 from shoal.core.tally import SUPPRESSED, Cut, Tally
 from shoal.kernels.box_tree import find_set_ends
-from shoal.methods._invariance.buckets import BucketRows, split_buckets
-from shoal.methods._topdown.progress import Advance
+from shoal.methods._invariance.value_buckets import BucketRows, split_buckets
+from shoal.methods._shared.progress import Advance
 
 # How far apart people are: the widths of the ranges between them, summed over columns.
 

@@ -13,7 +13,6 @@ from shoal.core.axis import Axis
 from shoal.core.errors import NotMetError, UsageError
 from shoal.core.release import format_reached
 from shoal.core.tally import Tally
-from shoal.methods._lattice.costs import SuppressedRows
 from shoal.methods._lattice.ladder import (
     Rung,
     build_ladder,
@@ -21,9 +20,10 @@ from shoal.methods._lattice.ladder import (
     list_all_rungs,
     map_levels,
 )
-from shoal.methods._lattice.rollup import RolledTables
-from shoal.methods._lattice.search import NodeSearch, SearchBudget, create_search
-from shoal.methods._topdown.search import explain_not_met
+from shoal.methods._lattice.node_costs import SuppressedRows
+from shoal.methods._lattice.node_search import NodeSearch, SearchBudget, create_search
+from shoal.methods._lattice.rolled_tables import RolledTables
+from shoal.methods._shared.refusals import explain_not_met
 
 # Levels that a user fixes or bounds: the rungs that each column may stand on.
 

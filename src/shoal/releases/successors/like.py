@@ -2,11 +2,11 @@
 
 Where the release has one level of each column for everybody, those levels are applied to every new
 value. Otherwise a new row goes into a class whose cells contain it: of several the narrowest, as
-long as the wider ones keep enough people (`shoal.methods._order.placement`). What the recoding does
-not cover is counted and refused, or held back where that is allowed: a value that its hierarchy,
-domain or bounds do not know, and where cells are used, a row that lies in no class, or only in that
-of nothing but ``*``, where rows held back stand. Then the rule is judged on the new people alone,
-and the written file verified like any other.
+long as the wider ones keep enough people (`shoal.methods._shared.placement`). What the recoding
+does not cover is counted and refused, or suppressed where that is allowed: a value that its
+hierarchy, domain or bounds do not know, and where cells are used, a row that lies in no class, or
+only in that of nothing but ``*``, where rows held back stand. Then the rule is judged on the new
+people alone, and the written file verified like any other.
 
 What it does not protect: somebody who is in both tables. Whoever links the two releases has both
 cells and both sensitive values of such a person; `shoal.releases.successors.based_on` is for the
@@ -52,7 +52,7 @@ from shoal.core.schema import Column, Schema
 from shoal.core.tally import SUPPRESSED, Cut, Tally
 from shoal.engines.protocol import Coding, Distinct, Frame
 from shoal.methods._lattice.ladder import find_rung, recode_to_rungs
-from shoal.methods._order.placement import place_in_cells
+from shoal.methods._shared.placement import place_in_cells
 from shoal.releases.companion import (
     Companion,
     find_release,

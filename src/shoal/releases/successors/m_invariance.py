@@ -56,8 +56,8 @@ from shoal.methods._invariance.requirement import (
     find_invariance,
     read_requirement,
 )
-from shoal.methods._topdown.progress import Advance
-from shoal.methods._topdown.segments import order_people
+from shoal.methods._shared.points import order_people
+from shoal.methods._shared.progress import Advance
 from shoal.releases.companion import find_release, hash_people
 from shoal.releases.draft import TableDraft, count_suppressible, recode_rows, settle_cut
 from shoal.releases.options import PARTITION, Request

@@ -29,10 +29,10 @@ from numpy.typing import NDArray
 
 import shoal
 from shoal.adversary.context import build_context
-from shoal.attacks._shared.location import Located, locate
+from shoal.attacks._shared.candidate_classes import Located, locate
 from shoal.core import temporary_files
 from shoal.core.theory.adversary_view import Needs
-from shoal.methods._order.points import Points
+from shoal.methods._shared.points import Points
 from shoal.methods.microaggregation import EmbeddedPoints, Pieces
 from shoal.releases.reader import open_frame
 from shoal.releases.tallying import encode

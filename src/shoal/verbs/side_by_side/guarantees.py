@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.attacks._shared.beliefs import Floats
+from shoal.attacks._shared.answer_beliefs import Floats
 from shoal.attacks._shared.joined_beliefs import (
     ClassLikelihoods,
     LikelihoodSource,

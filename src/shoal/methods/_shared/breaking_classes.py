@@ -17,7 +17,7 @@ from shoal.core.cells import Cells, cover_classes, cover_ranges
 from shoal.core.model import Mask, Model, find_spoiling_classes, list_joint_columns
 from shoal.core.tally import SUPPRESSED, Cut, Groups, Tally
 from shoal.core.theory.collusion import judge_by_halves
-from shoal.methods._topdown.search import explain_not_met
+from shoal.methods._shared.refusals import explain_not_met
 
 
 def mend_classes(

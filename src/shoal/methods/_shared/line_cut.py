@@ -25,13 +25,12 @@ from shoal.core.tally import Cut, Tally
 from shoal.kernels.cell_width import AxisWidths
 from shoal.kernels.grouping import number_combinations
 from shoal.kernels.line_order import cut_into_segments
-from shoal.methods._order.mending import mend_classes
-from shoal.methods._order.points import Points
-from shoal.methods._topdown.axis_widths import pack_axis_widths
-from shoal.methods._topdown.by_loss import LossSearch
-from shoal.methods._topdown.progress import Advance, Progress
-from shoal.methods._topdown.search import TopDownSearch, sum_cell_widths
-from shoal.methods._topdown.segments import order_people
+from shoal.methods._shared.breaking_classes import mend_classes
+from shoal.methods._shared.cell_widths import pack_axis_widths, sum_cell_widths
+from shoal.methods._shared.points import Points, order_people
+from shoal.methods._shared.progress import Advance, Progress
+from shoal.methods._topdown.least_loss_search import LossSearch
+from shoal.methods._topdown.top_down_search import TopDownSearch
 
 LONGER = 1.5
 """Where segments had to be joined, longer ones by this factor are tried next."""

@@ -1,8 +1,8 @@
-"""Axes packed for kernels that ask how wide cells would be, millions of times.
+"""How wide cells are: the loss of a cut, and axes packed for kernels that ask it in their loops.
 
-``kernels.reach.wide(reach, column, low, high, members)`` is ``Axis.width`` of low..high, and
-``Axis.set_width`` of ``members`` leaves for a flat column; a range or set with null and anything
-else is the whole axis. Weights are not applied.
+``kernels.cell_width.measure_width(widths, column, low, high, members)`` is ``Axis.width`` of
+low..high, and ``Axis.set_width`` of ``members`` leaves for a flat column; a range or set with null
+and anything else is the whole axis. Weights are not applied.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.core.axis import Axis
+from shoal.core.tally import Cut, Tally
 from shoal.kernels.cell_width import LINE, SET, TREE, AxisWidths
 
 KINDS = {"ordered": LINE, "flat": SET, "tree": TREE}
@@ -47,6 +48,12 @@ def pack_axis_widths(
         np.concatenate(widths),
         np.array((1.0,) * len(axes) if weights is None else weights, dtype=np.float64),
     )
+
+
+def sum_cell_widths(tally: Tally, cut: Cut) -> float:
+    """How wide the cells are that people are published with; 1 for each column held back."""
+    per_row = np.append(cut.cells.widths(tally.quasi) @ tally.importance, tally.importance.sum())
+    return float(np.dot(cut.count, per_row[cut.class_]))
 
 
 def _begins(lengths: NDArray[np.int64]) -> NDArray[np.int64]:

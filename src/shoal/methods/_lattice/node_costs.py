@@ -28,8 +28,8 @@ from numpy.typing import NDArray
 from shoal.core.errors import UsageError
 from shoal.kernels import rollup
 from shoal.methods._lattice.ladder import Rung
-from shoal.methods._lattice.nodes import sum_over_rungs
-from shoal.methods._lattice.rollup import RolledTable, RolledTables
+from shoal.methods._lattice.lattice import sum_over_rungs
+from shoal.methods._lattice.rolled_tables import RolledTable, RolledTables
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]

@@ -21,6 +21,7 @@ from shoal.core.model import Model
 from shoal.core.tally import Groups, Population, Tally, number_provider_pairs, sensitive_columns
 from shoal.kernels import split
 from shoal.kernels.threads import share_out
+from shoal.methods._shared.points import order_people
 
 BLOCK_ROWS = 1 << 21
 """Candidates are judged in blocks of about so many rows, so that memory stays bounded."""
@@ -381,16 +382,3 @@ class Segments:
         joint = self.entry.astype(np.int64) * (int(class_.max(initial=0)) + 2) + class_ + 1
         _, first, count = np.unique(joint, return_index=True, return_counts=True)
         return self.entry[first], class_[first], count.astype(np.int64)
-
-
-def order_people(tally: Tally, rng: np.random.Generator) -> NDArray[np.int32]:
-    """Every person's entry, in an order that depends on the codes and the seed alone.
-
-    People with equal quasi-identifiers are mixed: were they sorted by their sensitive values, a
-    cut that divides them would gather equal values in one class.
-    """
-    columns = [*tally.keys, *tally.values]
-    if tally.providers is not None:
-        columns.append(tally.providers)
-    order = np.lexsort(tuple(columns[::-1]))
-    return rng.permutation(np.repeat(order, tally.count[order])).astype(np.int32)

@@ -44,7 +44,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
-from shoal.attacks._shared.location import Located
+from shoal.attacks._shared.candidate_classes import Located
 from shoal.core.axis import Axis
 from shoal.core.theory.adversary_view import ReleaseView
 from shoal.core.theory.odds import move_belief

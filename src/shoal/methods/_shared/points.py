@@ -1,4 +1,4 @@
-"""The distinct combinations of quasi-identifiers: what methods that gather people begin with."""
+"""The distinct combinations of quasi-identifiers, and people in random order among equals."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.core.tally import Tally
-from shoal.methods._topdown.search import check_quasi
+from shoal.methods._shared.refusals import check_quasi
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,19 @@ class Points:
         of_entry[order] = np.cumsum(new[: len(order)]) - 1
         count = np.add.reduceat(tally.count[order], first)
         return cls(np.ascontiguousarray(keys[:, order[first]]), count, of_entry)
+
+
+def order_people(tally: Tally, rng: np.random.Generator) -> NDArray[np.int32]:
+    """Every person's entry, in an order that depends on the codes and the seed alone.
+
+    People with equal quasi-identifiers are mixed: were they sorted by their sensitive values, a
+    cut that divides them would gather equal values in one class.
+    """
+    columns = [*tally.keys, *tally.values]
+    if tally.providers is not None:
+        columns.append(tally.providers)
+    order = np.lexsort(tuple(columns[::-1]))
+    return rng.permutation(np.repeat(order, tally.count[order])).astype(np.int32)
 
 
 def _words(keys: NDArray[Any], sizes: Sequence[int]) -> list[NDArray[np.int64]]:

@@ -14,9 +14,9 @@ from shoal.kernels import split
 from shoal.kernels.cell_width import AxisWidths
 from shoal.kernels.cheapest_cut import find_cheapest_cuts
 from shoal.kernels.threads import share_out
-from shoal.methods._topdown.axis_widths import pack_axis_widths
-from shoal.methods._topdown.search import TopDownSearch, Whole
-from shoal.methods._topdown.segments import CandidateCuts
+from shoal.methods._shared.cell_widths import pack_axis_widths
+from shoal.methods._topdown.row_segments import CandidateCuts
+from shoal.methods._topdown.top_down_search import TopDownSearch, Whole
 
 BINS = 8
 """Where the rule refuses a segment's cheapest cut, so many are tried on each column."""

@@ -28,8 +28,8 @@ from shoal.core.cells import cover_classes
 from shoal.core.model import Mask, Model, Rule, list_joint_columns, min_class_rows, split_rule
 from shoal.core.tally import Cut, Groups, Tally
 from shoal.methods._invariance.requirement import drop_invariance
-from shoal.methods._topdown.by_loss import LossSearch
-from shoal.methods._topdown.progress import Advance
+from shoal.methods._shared.progress import Advance
+from shoal.methods._topdown.least_loss_search import LossSearch
 
 # Deal the rows of a table to buckets by their sensitive values, so that each can be split evenly.
 

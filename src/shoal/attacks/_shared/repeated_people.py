@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.attacks._shared.location import Located, expand_ranges
+from shoal.attacks._shared.candidate_classes import Located, expand_ranges
 from shoal.attacks._shared.value_weights import ValueEvidence, find_silent_releases
 from shoal.core.axis import Axis
 from shoal.core.theory.adversary_view import UNKNOWN, ReleaseView, Targets, View

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.methods._lattice.rollup import Node
+from shoal.methods._lattice.rolled_tables import Node
 
 FAILS, UNKNOWN, PASSES = -1, 0, 1
 BLOCK = 1024

@@ -1,0 +1,1 @@
+"""What several methods share, whichever way they make classes."""
