@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from shoal.reports.charts.frontier import _Guess, _pixel, _scale, chart_frontier
+from shoal.reports.charts.frontier import (
+    HEIGHT,
+    PLOT,
+    _place_baseline,
+    _place_points,
+    _scale,
+    chart_frontier,
+)
 from shoal.reports.charts.point_names import (
-    LETTER,
-    _box,
-    _hits,
+    cover_name,
     cover_points,
     cover_steps,
+    cover_words,
+    overlaps_any,
     place_names,
 )
 from shoal.reports.charts.theme import draw_svg, join_title, tabulate_chart
@@ -176,23 +183,20 @@ def test_what_guessing_gives_covers_neither_points_nor_names(far):
     ends = [point("mondrian", 2, 0.1 * far, 0.4, 0.9, on_frontier=True)]
     some = [point("chain", k, far - k / 1000, 0.1, 0.249 - k / 5000) for k in range(10)]
     wide = [point("local", 50, 0.6, 0.1, 0.8)]
-    values, guess = _drawing([*ends, *some, *wide])
-    assert not _hits(guess.written, cover_points([at for at, _ in values]))
+    values = chart_frontier([*ends, *some, *wide], "value")["data"]["values"]
+    scale = _scale(values, "value", 0.25)
+    pixels, line = _place_points(values, scale)
+    words, y, spot = _place_baseline(0.25, scale, pixels, line)
+    baseline = cover_words(words, y, spot, (PLOT, HEIGHT))
+    assert not overlaps_any(baseline, cover_points(pixels))
     boxes = [
-        _box(one["place"], *at, LETTER * len(one["label"])) for at, one in values if one["place"]
+        cover_name(value["label"], pixel, value["place"])
+        for pixel, value in zip(pixels, values, strict=True)
+        if value["place"]
     ]
     assert boxes
-    assert not any(_hits(box, guess.boxes) for box in boxes)
-
-
-def _drawing(some):
-    """The points with their places in the drawing, and what is said of guessing."""
-    values = chart_frontier(some, "value")["data"]["values"]
-    scale = _scale(values, "value", 0.25)
-    pixels = [_pixel(one["loss"], one["risk"], scale) for one in values]
-    line = cover_steps([at for at, one in zip(pixels, values, strict=True) if one["frontier"]])
-    guess = _Guess.of(0.25, _pixel(0, 0.25, scale)[1], pixels, line)
-    return list(zip(pixels, values, strict=True)), guess
+    line = (0, y - 1, PLOT, y + 1)
+    assert not any(overlaps_any(box, [baseline, line]) for box in boxes)
 
 
 def test_names_cover_neither_each_other_nor_points():
@@ -201,10 +205,10 @@ def test_names_cover_neither_each_other_nor_points():
     lines = cover_steps(points[:11])
     places = place_names(points, names, (600, 400), lines)
     boxes = [
-        _box(place, *point, LETTER * len(name))
+        cover_name(name, point, place)
         for place, point, name in zip(places, points, names, strict=True)
         if place
     ]
     assert len(boxes) > len(points) // 2
     for at, box in enumerate(boxes):
-        assert not _hits(box, [*boxes[:at], *lines])
+        assert not overlaps_any(box, [*boxes[:at], *lines])

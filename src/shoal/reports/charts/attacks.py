@@ -1,11 +1,11 @@
-"""Charts of adversarial testing: on whom each attack succeeds, and how sure it makes somebody."""
+"""Charts of adversarial testing: on whom each attack succeeds, and with what confidence."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from shoal.reports.charts.axes import names_axis
+from shoal.reports.charts.axes import draw_track, names_axis
 from shoal.reports.charts.theme import COLOUR, Spec, make_chart
 from shoal.reports.format import (
     format_percent,
@@ -19,48 +19,48 @@ from shoal.reports.format import (
 
 @dataclass(frozen=True)
 class AttackResult:
-    """One attack: whom it was tried on, on whom it succeeded, and against what that counts."""
+    """One attack: the people it was tried on, those it exposed, and what to compare that with.
+
+    ``confidence`` is that in the worst-hit person's value; ``baseline`` is that of guessing.
+    """
 
     name: str
     people: int
     exposed: int
-    sure: float = 0.0
-    guessing: float = 0.0
+    confidence: float = 0.0
+    baseline: float = 0.0
     control: float | None = None
 
 
-def chart_attacks(found: Sequence[AttackResult], fewest: int = 1, title: str = "") -> Spec:
+def chart_attacks(attacks: Sequence[AttackResult], fewest: int = 1, title: str = "") -> Spec:
     """The share of people on whom each attack succeeds; a tick shows a control group.
 
-    ``title`` for who can say what the first one's success means.
+    ``title`` replaces the one that states the first attack's success.
     """
-    values = [_attack_bar(one, fewest) for one in found]
-    told = {"people": "People", "exposed": "Exposed"} if fewest <= 1 else {}
+    values = [_attack_bar(attack, fewest) for attack in attacks]
+    count_columns = {"people": "People", "exposed": "Exposed"} if fewest <= 1 else {}
     return make_chart(
-        title or _attack_title(found, fewest),
+        title or _attack_title(attacks, fewest),
         "Bars: the share of the attacked people on whom each attack succeeds.",
         values,
-        {"label": "Attack", **told, "text": "Share", "control_text": "Control group"},
+        {"label": "Attack", **count_columns, "text": "Share", "control_text": "Control group"},
         height={"step": 34},
         encoding={
             "y": names_axis("label", [str(v["label"]) for v in values]),
-            "x": _whole("share", 1.55),
+            "x": _share_axis("share", 1.55),
         },
         layer=[
-            {
-                "mark": {"type": "bar", "height": 18, "color": COLOUR["track"]},
-                "encoding": {"x": {"datum": 0}, "x2": {"datum": 1}},
-            },
+            draw_track(18),
             {"mark": {"type": "bar", "height": 18, "color": COLOUR["alarm"]}},
             {
                 "transform": [{"filter": "isValid(datum.control)"}],
                 "mark": {"type": "tick", "size": 26, "thickness": 2.5, "color": COLOUR["ink"]},
-                "encoding": {"x": _whole("control", 1.55)},
+                "encoding": {"x": _share_axis("control", 1.55)},
             },
             {
                 "mark": {"type": "text", "align": "left", "dx": 12, "fontSize": 12.5},
                 "encoding": {
-                    "x": _whole("one", 1.55),
+                    "x": _share_axis("one", 1.55),
                     "text": {"field": "line"},
                     "color": {"value": COLOUR["quiet"]},
                 },
@@ -69,14 +69,14 @@ def chart_attacks(found: Sequence[AttackResult], fewest: int = 1, title: str = "
     )
 
 
-def _attack_bar(one: AttackResult, fewest: int) -> Spec:
-    exact = {"people": one.people, "exposed": one.exposed} if fewest <= 1 else {}
-    text, line = _attack_words(one, fewest)
-    control = one.control if fewest <= 1 else None
+def _attack_bar(attack: AttackResult, fewest: int) -> Spec:
+    exact = {"people": attack.people, "exposed": attack.exposed} if fewest <= 1 else {}
+    text, line = _attack_words(attack, fewest)
+    control = attack.control if fewest <= 1 else None
     return {
-        "label": one.name,
+        "label": attack.name,
         **exact,
-        "share": round_share(one.exposed, one.people, fewest),
+        "share": round_share(attack.exposed, attack.people, fewest),
         "text": text,
         "line": line,
         "control": control,
@@ -85,57 +85,56 @@ def _attack_bar(one: AttackResult, fewest: int) -> Spec:
     }
 
 
-def _attack_words(one: AttackResult, fewest: int) -> tuple[str, str]:
-    """The share, and the line beside the bar."""
-    if not has_enough_people(one.people, fewest):
+def _attack_words(attack: AttackResult, fewest: int) -> tuple[str, str]:
+    if not has_enough_people(attack.people, fewest):
         return "–", "tried on too few people"
-    text, people = state_share(one.exposed, one.people, fewest), state_count(one.people, fewest)
-    if not one.exposed:
+    text, people = (
+        state_share(attack.exposed, attack.people, fewest),
+        state_count(attack.people, fewest),
+    )
+    if not attack.exposed:
         return text, f"nobody of {people}"
-    return text, f"{text} · {state_count(one.exposed, fewest)} of {people}"
+    return text, f"{text} · {state_count(attack.exposed, fewest)} of {people}"
 
 
-def _attack_title(found: Sequence[AttackResult], fewest: int) -> str:
-    """What the first attack that succeeds does: they come with the worst first."""
-    if not found:
+def _attack_title(attacks: Sequence[AttackResult], fewest: int) -> str:
+    if not attacks:
         return "No attack could be run"
-    worst = next((one for one in found if one.exposed), None)
+    # The worst attack comes first.
+    worst = next((attack for attack in attacks if attack.exposed), None)
     if worst is None:
-        several = len(found) > 1
-        return f"None of {len(found)} attacks succeeds" if several else "The attack fails"
+        several = len(attacks) > 1
+        return f"None of {len(attacks)} attacks succeeds" if several else "The attack fails"
     part = speak_share(state_share(worst.exposed, worst.people, fewest))
     return f"{worst.name.capitalize()} succeeds on {part} of the people it was tried on"
 
 
-def chart_certainty(found: Sequence[AttackResult]) -> Spec:
-    """How sure each attack makes the adversary of the worst-hit person, against guessing."""
+def chart_certainty(attacks: Sequence[AttackResult]) -> Spec:
+    """The confidence that each attack gives about the worst-hit person, against guessing."""
     values = [
         {
-            "label": one.name,
-            "guessing": one.guessing,
-            "sure": one.sure,
-            "guess_text": format_percent(one.guessing, 1),
-            "sure_text": format_percent(one.sure, 1),
+            "label": attack.name,
+            "guessing": attack.baseline,
+            "sure": attack.confidence,
+            "guess_text": format_percent(attack.baseline, 1),
+            "sure_text": format_percent(attack.confidence, 1),
         }
-        for one in found
+        for attack in attacks
     ]
     # An attack that succeeds on nobody leaves no doubt only where the table itself left none.
-    certain = sum(one.sure >= 1 and one.exposed > 0 for one in found)
+    certain = sum(attack.confidence >= 1 and attack.exposed > 0 for attack in attacks)
     return make_chart(
-        _certain_title(certain, len(found)),
+        _certain_title(certain, len(attacks)),
         "Lines: how sure the adversary is of the worst-hit person, from guessing to the attack.",
         values,
         {"label": "Attack", "guess_text": "Guessing", "sure_text": "After the attack"},
         height={"step": 34},
         encoding={
             "y": names_axis("label", [str(v["label"]) for v in values]),
-            "x": _sureness("guessing"),
+            "x": _confidence_axis("guessing"),
         },
         layer=[
-            {
-                "mark": {"type": "bar", "height": 3, "color": COLOUR["track"]},
-                "encoding": {"x": {"datum": 0}, "x2": {"datum": 1}},
-            },
+            draw_track(3),
             {
                 "mark": {"type": "rule", "strokeWidth": 3, "color": COLOUR["rest"]},
                 "encoding": {"x2": {"field": "sure"}},
@@ -143,12 +142,12 @@ def chart_certainty(found: Sequence[AttackResult]) -> Spec:
             {"mark": {"type": "circle", "size": 110, "opacity": 1, "color": COLOUR["quiet"]}},
             {
                 "mark": {"type": "circle", "size": 150, "opacity": 1, "color": COLOUR["alarm"]},
-                "encoding": {"x": _sureness("sure")},
+                "encoding": {"x": _confidence_axis("sure")},
             },
             {
                 "mark": {"type": "text", "align": "left", "dx": 12},
                 "encoding": {
-                    "x": _sureness("sure"),
+                    "x": _confidence_axis("sure"),
                     "text": {"field": "sure_text"},
                     "color": {"value": COLOUR["quiet"]},
                 },
@@ -164,12 +163,14 @@ def _certain_title(certain: int, tried: int) -> str:
     return f"{certain} of {tried} attacks {verb} no doubt about the worst-hit person"
 
 
-def _sureness(field: str) -> Spec:
-    return _whole(field, 1.12, "how sure of the worst-hit: by guessing (grey), by the attack (red)")
+def _confidence_axis(field: str) -> Spec:
+    return _share_axis(
+        field, 1.12, "how sure of the worst-hit: by guessing (grey), by the attack (red)"
+    )
 
 
-def _whole(field: str, room: float, title: str = "") -> Spec:
-    """A scale whose 1 is everybody, with some room after it for words."""
+def _share_axis(field: str, room: float, title: str = "") -> Spec:
+    # 1 is everybody; after it there is room for words.
     quiet: Spec = {"labels": False, "grid": False, "domain": False, "title": title}
     return {
         "field": field,

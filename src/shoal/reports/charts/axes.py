@@ -1,12 +1,20 @@
-"""The parts that charts share: axes, colours, and the number at the end of each bar."""
+"""The parts that charts share: axes, colours, lines, and the number at the end of each bar."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from shoal.reports.charts.theme import COLOUR, Spec
 
+DRAW_ONCE: Spec = {"data": {"values": [{}]}}
+"""For a layer with constants alone: with the chart's data it would be drawn once for each row."""
+THRESHOLD_LINE: Spec = {
+    "type": "rule",
+    "color": COLOUR["ink"],
+    "strokeWidth": 1.5,
+    "strokeDash": [5, 4],
+}
 _LETTER = 7.2  # pixels a letter, in the widest of the usual system fonts
 
 
@@ -24,8 +32,8 @@ def names_axis(field: str, names: Sequence[str]) -> Spec:
 
 def bins_axis(title: str, alarm: Sequence[str]) -> Spec:
     """Bins under upright bars; the ones in ``alarm`` in red."""
-    named = " || ".join(f"datum.value === {json.dumps(label)}" for label in alarm) or "false"
-    colour = {"condition": {"test": named, "value": COLOUR["alarm"]}, "value": COLOUR["ink"]}
+    test = " || ".join(f"datum.value === {json.dumps(label)}" for label in alarm) or "false"
+    colour = {"condition": {"test": test, "value": COLOUR["alarm"]}, "value": COLOUR["ink"]}
     return {
         "field": "label",
         "type": "nominal",
@@ -46,6 +54,39 @@ def share_axis(title: str, longest: float = 1.0) -> Spec:
     }
 
 
+def title_axis(title: str, channel: str) -> Spec:
+    """The title of a horizontal axis at its end, of a vertical one above it."""
+    if channel == "x":
+        return {"title": title, "titleAnchor": "end", "grid": False}
+    return {
+        "title": f"↑ {title}",
+        "domain": False,
+        "titleAngle": 0,
+        "titleAlign": "left",
+        "titleAnchor": "start",
+        "titleX": 0,
+        "titleY": -14,
+    }
+
+
+def draw_diagonal(x: str, y: str, end: float, axes: tuple[Spec, Spec]) -> Spec:
+    """The line on which the fields ``x`` and ``y`` are equal, up to ``end``."""
+    line = {"type": "line", "strokeDash": [5, 4], "color": COLOUR["quiet"], "strokeWidth": 1.5}
+    return {
+        "data": {"values": [{x: 0, y: 0}, {x: end, y: end}]},
+        "mark": line,
+        "encoding": {"x": axes[0], "y": axes[1]},
+    }
+
+
+def draw_track(height: int) -> Spec:
+    """A pale bar from nobody to everybody, behind the bars."""
+    return {
+        "mark": {"type": "bar", "height": height, "color": COLOUR["track"]},
+        "encoding": {"x": {"datum": 0}, "x2": {"datum": 1}},
+    }
+
+
 def value_text(along: str, field: str = "text") -> Spec:
     """The number at the end of each bar."""
     place = {"align": "left", "dx": 6} if along == "x" else {"baseline": "bottom", "dy": -4}
@@ -63,4 +104,22 @@ def colour_scale(field: str, names: Sequence[str], tones: Sequence[str]) -> Spec
         "type": "nominal",
         "scale": {"domain": list(names), "range": [COLOUR[tone] for tone in chosen]},
         "sort": None,
+    }
+
+
+def colour_and_shape(
+    field: str, series: Sequence[tuple[str, str, str]], legend: Mapping[str, object]
+) -> Spec:
+    """One legend for both channels; each series is its name, its tone and its shape."""
+    names, tones, shapes = zip(*series, strict=True)
+    ranges = {"color": [COLOUR[tone] for tone in tones], "shape": list(shapes)}
+    return {
+        channel: {
+            "field": field,
+            "type": "nominal",
+            "sort": None,
+            "legend": dict(legend),
+            "scale": {"domain": list(names), "range": values},
+        }
+        for channel, values in ranges.items()
     }

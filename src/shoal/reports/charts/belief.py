@@ -1,7 +1,7 @@
 """A chart of what differential privacy means: belief after a release against belief before it.
 
-Numbers are those of ``semantic_privacy``'s JSON, and curves those of ``shoal.dp.beliefs``, the
-asked one first: ``epsilon``, ``exponent``, ``points``. What was asked for is a band in the main
+Numbers are those of ``semantic_privacy``'s JSON. Curves are those of ``shoal.dp.beliefs``, the
+requested ε first: ``epsilon``, ``exponent``, ``points``. The requested ε is a band in the main
 colour; thin lines show other ε under the same neighbours and δ, so that a reader can choose.
 """
 
@@ -11,12 +11,13 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from shoal.reports.charts.axes import draw_diagonal, title_axis
 from shoal.reports.charts.theme import COLOUR, Spec, make_chart
 from shoal.reports.format import format_percent, speak_share
 
 SQUARE = 420
 TABULATED = tuple(step / 10 for step in range(11))
-"""The beliefs that the table behind the chart tells."""
+"""The beliefs in the table behind the chart."""
 FAR = 4.0
 """The largest exponent whose place still has room for a name to its left."""
 
@@ -24,66 +25,57 @@ Numbers = Mapping[str, Any]
 
 
 def chart_beliefs(meaning: Numbers, curves: Sequence[Numbers]) -> Spec:
-    """Belief after against belief before, for the asked ε and a few others."""
-    asked, *others = curves
-    told = meaning["beliefs"][-1] if meaning["beliefs"] else meaning["even"]
+    """Belief after against belief before, for the requested ε and a few others."""
+    requested, *others = curves
+    stated = meaning["beliefs"][-1] if meaning["beliefs"] else meaning["even"]
     axes = _axis("before", "belief before the release →", "x"), _axis("high", "belief after", "y")
     lines = [
-        {**point, "name": f"ε {one['epsilon']:g}"} for one in others for point in one["points"]
+        {**point, "name": f"ε {curve['epsilon']:g}"}
+        for curve in others
+        for point in curve["points"]
     ]
     return make_chart(
-        f"By a person's own row, whoever believes {_share(told['before'])} before believes at "
-        f"least {_share(told['at_least'])} and at most {_share(told['at_most'])} after{_but(told)}",
+        f"By a person's own row, whoever believes {_share(stated['before'])} before believes at "
+        f"least {_share(stated['at_least'])} and at most {_share(stated['at_most'])} after"
+        f"{_exception(stated)}",
         "Band: where a belief about one person can lie after the release (up), for each belief "
         "before it (across); on the dashed line nothing is learnt. Thin lines: the most that is "
         "believed after, for other ε.",
-        [_row(point) for point in asked["points"] if point["before"] in TABULATED],
+        [_row(point) for point in requested["points"] if point["before"] in TABULATED],
         {"told": "Belief before", "least": "After, at least", "most": "After, at most"},
         height=SQUARE,
         layer=[
-            _band(asked["points"], axes),
+            _band(requested["points"], axes),
             _thin(lines, axes),
             _names(others, "ink", axes),
-            _names([asked], "after", axes),
-            _diagonal(axes),
-            _mark(told, axes),
+            _names([requested], "after", axes),
+            draw_diagonal("before", "high", 1, axes),
+            _mark_stated(stated, axes),
         ],
     )
 
 
 def _row(point: Numbers) -> dict[str, Any]:
-    told = zip(("told", "least", "most"), ("before", "low", "high"), strict=True)
-    return {**point, **{name: _share(point[key]) for name, key in told}}
+    texts = {"told": "before", "least": "low", "most": "high"}
+    return {**point, **{name: _share(point[key]) for name, key in texts.items()}}
 
 
 def _share(value: float) -> str:
     return speak_share(format_percent(value, 1))
 
 
-def _but(told: Numbers) -> str:
-    failing = float(told["failing"])
+def _exception(belief: Numbers) -> str:
+    failing = float(belief["failing"])
     return f", but for a chance of {failing:.2g}" if failing else ""
 
 
 def _axis(field: str, title: str, channel: str) -> Spec:
-    placed: Spec = {"title": title, "titleAnchor": "end", "grid": False}
-    if channel == "y":
-        placed = {
-            "title": f"↑ {title}",
-            "domain": False,
-            "titleAngle": 0,
-            "titleAlign": "left",
-            "titleAnchor": "start",
-            "titleX": 0,
-            "titleY": -14,
-        }
-    axis = {**placed, "format": ".0%", "tickCount": 6}
+    axis = {**title_axis(title, channel), "format": ".0%", "tickCount": 6}
     scale = {"domain": [0, 1], "nice": False}
     return {"field": field, "type": "quantitative", "scale": scale, "axis": axis}
 
 
 def _band(curve: Sequence[Numbers], axes: tuple[Spec, Spec]) -> Spec:
-    """The asked ε: everything between its two ends."""
     line = {"type": "line", "color": COLOUR["after"], "strokeWidth": 2.5}
     encoding = {"x": axes[0], "y": axes[1]}
     return {
@@ -111,7 +103,7 @@ def _names(curves: Sequence[Numbers], tone: str, axes: tuple[Spec, Spec]) -> Spe
     The name of a line at the very edge stands a little further in.
     """
     places = [(c["epsilon"], 1 / (1 + math.exp(min(c["exponent"], FAR) / 2))) for c in curves]
-    values = [{"before": at, "high": 1 - at, "name": f"ε {one:.3g}"} for one, at in places]
+    values = [{"before": at, "high": 1 - at, "name": f"ε {epsilon:.3g}"} for epsilon, at in places]
     mark = {
         "type": "text",
         "align": "right",
@@ -124,16 +116,9 @@ def _names(curves: Sequence[Numbers], tone: str, axes: tuple[Spec, Spec]) -> Spe
     return {"data": {"values": values}, "mark": mark, "encoding": encoding}
 
 
-def _diagonal(axes: tuple[Spec, Spec]) -> Spec:
-    """Where nothing is learnt."""
-    mark = {"type": "line", "strokeDash": [5, 4], "color": COLOUR["quiet"], "strokeWidth": 1.5}
-    ends = [{"before": 0, "high": 0}, {"before": 1, "high": 1}]
-    return {"data": {"values": ends}, "mark": mark, "encoding": {"x": axes[0], "y": axes[1]}}
-
-
-def _mark(told: Numbers, axes: tuple[Spec, Spec]) -> Spec:
-    """The belief that the title tells, as an upright line through the band."""
-    value = {"before": told["before"], "low": told["at_least"], "high": told["at_most"]}
+def _mark_stated(belief: Numbers, axes: tuple[Spec, Spec]) -> Spec:
+    # The belief that the title states, as an upright line through the band.
+    value = {"before": belief["before"], "low": belief["at_least"], "high": belief["at_most"]}
     mark = {"type": "rule", "color": COLOUR["before"], "strokeWidth": 3}
     encoding = {"x": axes[0], "y": axes[1], "y2": {"field": "low"}}
     return {"data": {"values": [value]}, "mark": mark, "encoding": encoding}

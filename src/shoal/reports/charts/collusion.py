@@ -1,26 +1,22 @@
-"""What providers who work together could do to a release: its charts, and the scenarios in words.
-
-`chart_survival` draws how many classes still meet the rule when so many providers take their own
-rows away; `tabulate_attackers` says who could attack a table of several providers and what stands
-in the way.
-
-Goryczka, Xiong, Fung: m-Privacy for collaborative data publishing, CollaborateCom 2011 (section I
-for the scenarios).
+"""What colluding providers could do to a release: the chart of survival, the table of attackers.
 
 `chart_survival` shows extremes of classes and comes from the private companion: it is for the
 publisher and for partners who share a pool, not for the public. None of this shows what providers
 know besides their own rows.
+
+Goryczka, Xiong, Fung: m-Privacy for collaborative data publishing, CollaborateCom 2011 (section I
+for the attackers).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from shoal.reports.charts.axes import colour_scale
+from shoal.reports.charts.axes import DRAW_ONCE, THRESHOLD_LINE, colour_scale
 from shoal.reports.charts.theme import COLOUR, Spec, make_chart, make_empty_chart
 from shoal.reports.document import Table
 
-MOST_LABELS = 15
+MAX_LABELS = 15
 """More members than this are not numbered one by one."""
 BAR = 0.42
 """From the middle of a column to its edge, in members."""
@@ -28,9 +24,6 @@ OF_ONE = "(in them nobody can be told by taking rows away: all are one provider'
 """What it means that a class has one provider."""
 TOP = 1.28
 """Where the drawing ends, all classes being 1: above the columns there is room for words."""
-
-
-# The scenarios
 
 
 def tabulate_attackers(
@@ -47,7 +40,7 @@ def tabulate_attackers(
     with the rule they are to leave intact (none: nothing is promised, and ``measured`` says what
     was found instead). The rule holds against outsiders, the promise against coalitions, or not.
     """
-    inside = " ".join(describe_m_privacy(m, kept) for m, kept in promised)
+    inside = " ".join(describe_m_privacy(m, intact_rule) for m, intact_rule in promised)
     if not promised:
         inside = f"Nothing is promised. {measured}".strip()
     return Table(
@@ -84,11 +77,8 @@ def describe_m_privacy(m: int, rule: str) -> str:
     >>> describe_m_privacy(1, "k-anonymity k=5")
     'm-privacy with m = 1: k-anonymity k=5 still holds when any provider takes its own rows away.'
     """
-    who = "any provider takes its" if m == 1 else f"any {m:,} providers take their"
-    return f"m-privacy with m = {m:,}: {rule} still holds when {who} own rows away."
-
-
-# Classes that survive
+    subject = "any provider takes its" if m == 1 else f"any {m:,} providers take their"
+    return f"m-privacy with m = {m:,}: {rule} still holds when {subject} own rows away."
 
 
 def chart_survival(
@@ -101,7 +91,7 @@ def chart_survival(
     if not counts or not classes:
         return make_empty_chart("No class was published")
     drawn = cut_when_settled(counts, promised)
-    step = -(-len(drawn) // MOST_LABELS)
+    step = -(-len(drawn) // MAX_LABELS)
     values = [
         {
             "m": m,
@@ -124,7 +114,7 @@ def chart_survival(
         {"m": "Members", "survive": "Classes that survive", "broken": "Classes that break"},
         height=230,
         layer=[
-            *_promised(promised, len(drawn), step, classes),
+            *_promised_tint(promised, len(drawn), step, classes),
             *_columns(values, len(drawn), step, classes),
         ],
     )
@@ -160,12 +150,14 @@ def describe_survival(counts: Sequence[int], classes: int) -> str:
     broken = f"{classes - counts[safe + 1]:,} of {classes:,}"
     if safe == 0:
         return f"A single provider, without any other, breaks {broken} classes"
-    who = "Any one provider" if safe == 1 else f"Any {safe:,} providers"
-    return f"{who} can be withstood in every class; {safe + 1:,} working together break {broken}"
+    subject = "Any one provider" if safe == 1 else f"Any {safe:,} providers"
+    return (
+        f"{subject} can be withstood in every class; {safe + 1:,} working together break {broken}"
+    )
 
 
 def _columns(values: Sequence[Spec], many: int, step: int, classes: int) -> list[Spec]:
-    broken = any(one["side"] == SIDES[1] for one in values)
+    broken = any(column["side"] == SIDES[1] for column in values)
     tone = (
         colour_scale("side", SIDES, ("after", "before")) if broken else {"value": COLOUR["after"]}
     )
@@ -208,13 +200,12 @@ def _members_axis(many: int, step: int) -> Spec:
 
 
 def _ends(many: int) -> tuple[float, float]:
-    """Room for half a column at either side, and for its number where columns are narrow."""
+    # Room for half a column at either side, and for its number where columns are narrow.
     room = max(0.6, 0.03 * many)
     return -room, many - 1 + room
 
 
 def _survivors_axis(classes: int) -> Spec:
-    """No labels: every column carries its number, above which some room is left."""
     quiet: Spec = {"labels": False, "grid": False, "domain": False, "titleAnchor": "middle"}
     return {
         "type": "quantitative",
@@ -223,11 +214,9 @@ def _survivors_axis(classes: int) -> Spec:
     }
 
 
-def _promised(promised: int | None, many: int, step: int, classes: int) -> list[Spec]:
-    """A tint over the members that are promised to be withstood, with a word at its top."""
+def _promised_tint(promised: int | None, many: int, step: int, classes: int) -> list[Spec]:
     if promised is None:
         return []
-    one: Spec = {"data": {"values": [{}]}}  # else each column would draw it again
     x, y = {**_members_axis(many, step), "datum": _ends(many)[0]}, _survivors_axis(classes)
     foot, edge = {**y, "datum": 0}, promised + 0.5
     words = {
@@ -239,21 +228,20 @@ def _promised(promised: int | None, many: int, step: int, classes: int) -> list[
         "dx": 8,
         "dy": 7,
     }
-    line = {"type": "rule", "color": COLOUR["ink"], "strokeWidth": 1.5, "strokeDash": [5, 4]}
     high = {"y": foot, "y2": {"datum": TOP}}
-    beside = x if edge > 0.22 * many else {**x, "datum": edge}  # a narrow tint holds no words
+    text_x = x if edge > 0.22 * many else {**x, "datum": edge}  # a narrow tint holds no words
     return [
         {
-            **one,
+            **DRAW_ONCE,
             "mark": {"type": "rect", "color": COLOUR["band"], "opacity": 0.6},
             "encoding": {"x": x, "x2": {"datum": edge}, **high},
         },
-        {**one, "mark": line, "encoding": {"x": {**x, "datum": edge}, **high}},
+        {**DRAW_ONCE, "mark": THRESHOLD_LINE, "encoding": {"x": {**x, "datum": edge}, **high}},
         {
-            **one,
+            **DRAW_ONCE,
             "mark": words,
             "encoding": {
-                "x": beside,
+                "x": text_x,
                 "y": {**y, "datum": TOP},
                 "text": {"value": f"promised: up to m = {promised}"},
             },

@@ -1,7 +1,7 @@
 """Charts of what an adversary gains: risk against a threshold, and confidence in a value.
 
-Every chart counts people and carries its numbers, as in `charts`. With ``fewest`` it is fit to be
-published: counts under that many people are not told, others are rounded.
+Every chart counts people and carries its numbers. With ``fewest`` it is fit to be published: counts
+under that many people are suppressed, others are rounded.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import pairwise
 
-from shoal.reports.charts.axes import colour_scale, value_text
+from shoal.reports.charts.axes import DRAW_ONCE, THRESHOLD_LINE, colour_scale, value_text
 from shoal.reports.charts.theme import COLOUR, Spec, make_chart, make_empty_chart
 from shoal.reports.format import (
     has_enough_people,
@@ -41,28 +41,28 @@ def chart_risk(sizes: Mapping[int, int], threshold: float | Fraction, fewest: in
     if not has_enough_people(total, fewest):
         return make_empty_chart("Too few people to show their risk of being found")
     above = sum(n for size, n in people.items() if size * limit < 1)
-    edges = _edges(max(people, default=1), limit)
+    edges = _bin_edges(max(people, default=1), limit)
     values = _risk_values(edges, people, limit, fewest)
     ends = [float(edge) for edge in edges]
-    told = {"people": "People"} if fewest <= 1 else {}
+    count_columns = {"people": "People"} if fewest <= 1 else {}
     return make_chart(
         _risk_title(above, total, limit, fewest),
         "Columns: the share of people by the risk of being found; a line marks the threshold.",
         values,
-        {"label": "Risk", **told, "text": "Share", "side": "Against the threshold"},
+        {"label": "Risk", **count_columns, "text": "Share", "side": "Against the threshold"},
         height=230,
         layer=[
             {
-                "encoding": {"x": _risk_axis("low", ends), "y": _share_up(values)},
+                "encoding": {"x": _risk_axis("low", ends), "y": _risk_share_axis(values)},
                 "layer": [_risk_bars(), _risk_numbers(ends)],
             },
-            *_line_at(float(limit), f"threshold {_written(limit)}", ends),
+            *_threshold_line(float(limit), f"threshold {_format_limit(limit)}", ends),
         ],
     )
 
 
-def _edges(largest: int, limit: Fraction) -> list[Fraction]:
-    """The ends of the bins: the threshold, and those of the series that leave it room."""
+def _bin_edges(largest: int, limit: Fraction) -> list[Fraction]:
+    # The threshold, and those of the series that leave it room.
     lowest = max((e for e in SERIES if e * largest < 1 and e < limit), default=SERIES[0])
     edges = {edge for edge in SERIES if edge >= lowest}
     if limit in edges or not lowest < limit < 1:
@@ -83,31 +83,33 @@ def _risk_values(
 
 
 def _between(low: Fraction, high: Fraction, people: Mapping[int, int]) -> int:
-    return sum(n for size, n in people.items() if _least(low) * size < 1 <= high * size)
+    return sum(n for size, n in people.items() if _open_lowest(low) * size < 1 <= high * size)
 
 
-def _least(low: Fraction) -> Fraction:
-    """The lowest bin takes everybody below it too: no class is too large for the chart."""
+def _open_lowest(low: Fraction) -> Fraction:
+    # The lowest bin takes everybody below it too: no class is too large for the chart.
     return Fraction(0) if low == SERIES[0] else low
 
 
 def _risk_bin(low: Fraction, high: Fraction) -> Spec:
-    lowest = not _least(low)
+    lowest = not _open_lowest(low)
     return {
         "low": float(low),
         "high": float(high),
         "middle": math.sqrt(low * high),
-        "label": f"up to {_written(high)}" if lowest else f"{_written(low)} to {_written(high)}",
+        "label": f"up to {_format_limit(high)}"
+        if lowest
+        else f"{_format_limit(low)} to {_format_limit(high)}",
     }
 
 
 def _risk_title(above: int, total: int, limit: Fraction, fewest: int) -> str:
     if not above:
-        return f"Nobody's risk of being found is above the threshold of {_written(limit)}"
+        return f"Nobody's risk of being found is above the threshold of {_format_limit(limit)}"
     part = speak_share(state_share(above, total, fewest)).capitalize()
     return (
         f"{part} of {state_count(total, fewest)} people have a risk of being found above the "
-        f"threshold of {_written(limit)}"
+        f"threshold of {_format_limit(limit)}"
     )
 
 
@@ -143,33 +145,22 @@ def _risk_numbers(ends: Sequence[float]) -> Spec:
     return {**number, "encoding": {**number["encoding"], "x": _risk_axis("middle", ends)}}
 
 
-def _share_up(values: Sequence[Spec]) -> Spec:
-    """Shares upwards, with room above the columns for a line's words."""
+def _risk_share_axis(values: Sequence[Spec]) -> Spec:
     longest = max((float(v["share"]) for v in values), default=1.0)
+    # There is room above the columns for the words of the threshold.
     scale = {"domain": [0, max(0.01, longest) * 1.32], "nice": False}
     return {"field": "share", "type": "quantitative", "scale": scale, "axis": None}
 
 
-def _line_at(value: float, words: str, ends: Sequence[float]) -> list[Spec]:
-    """An upright line with its words on the side that has room."""
+def _threshold_line(value: float, words: str, ends: Sequence[float]) -> list[Spec]:
     start = max(ends[0], min(1.0, value))
     right = math.log(start / ends[0]) < 0.75 * math.log(1 / ends[0])
     place: Spec = {"align": "left", "dx": 7} if right else {"align": "right", "dx": -7}
     x = {"datum": start, "type": "quantitative", "scale": {"type": "log"}}
-    one: Spec = {"data": {"values": [{}]}}  # else each column would draw it again
     return [
+        {**DRAW_ONCE, "mark": THRESHOLD_LINE, "encoding": {"x": x}},
         {
-            **one,
-            "mark": {
-                "type": "rule",
-                "color": COLOUR["ink"],
-                "strokeWidth": 1.5,
-                "strokeDash": [5, 4],
-            },
-            "encoding": {"x": x},
-        },
-        {
-            **one,
+            **DRAW_ONCE,
             "mark": {
                 "type": "text",
                 "color": COLOUR["ink"],
@@ -189,9 +180,9 @@ def chart_confidence(
     what: str = "value",
     fewest: int = 1,
 ) -> Spec:
-    """The vulnerable population: who has a value that is known with at least this confidence.
+    """The share of people whose value is known with at least a given confidence.
 
-    Each mapping is number of values still possible -> people; who has n left is known with 1 / n.
+    Each mapping is number of values still possible -> people; n values left are confidence 1 / n.
     """
     sides = [(name, side) for name, side in zip(names, (before, after), strict=True) if side]
     if not sides or not all(has_enough_people(sum(side.values()), fewest) for _, side in sides):
@@ -201,21 +192,21 @@ def chart_confidence(
         for name, side in sides
         for n in range(CONFIDENCES, 0, -1)
     ]
-    told = {"people": "People"} if fewest <= 1 else {}
+    count_columns = {"people": "People"} if fewest <= 1 else {}
     shown = [name for name, _ in sides]
     tones = ("before", "alarm") if len(shown) > 1 else ("alarm",)
     return make_chart(
         _confidence_title(before, after, what, fewest),
         f"Steps: the share of people whose {what} is known with at least a given confidence.",
         values,
-        {"label": "Confidence at least", "side": "Seen", **told, "text": "Share"},
+        {"label": "Confidence at least", "side": "Seen", **count_columns, "text": "Share"},
         height=230,
         encoding={
             "x": _confidence_axis(),
-            "y": _confidence_share(values),
+            "y": _confidence_share_axis(values),
             "color": colour_scale("side", shown, tones),
         },
-        layer=[_steps(), _dots_at(), *_numbers_at()],
+        layer=[_confidence_steps(), _confidence_dots(), *_confidence_numbers()],
     )
 
 
@@ -238,15 +229,13 @@ def _confidence_title(
 ) -> str:
     total = sum(after.values())
     part = speak_share(state_share(after.get(1, 0), total, fewest)) if after.get(1, 0) else "nobody"
-    found = f"An adversary is certain of the {what} of {part}" + " of the people" * (
-        part != "nobody"
-    )
+    people = "" if part == "nobody" else " of the people"
+    finding = f"An adversary is certain of the {what} of {part}{people}"
     if not before:
-        return found
-    alone = state_share(before.get(1, 0), sum(before.values()), fewest)
-    return (
-        f"{found}; from one release alone, of {'nobody' if alone == '0%' else speak_share(alone)}"
-    )
+        return finding
+    single = state_share(before.get(1, 0), sum(before.values()), fewest)
+    before_part = "nobody" if single == "0%" else speak_share(single)
+    return f"{finding}; from one release alone, of {before_part}"
 
 
 def _confidence_axis() -> Spec:
@@ -264,7 +253,7 @@ def _confidence_axis() -> Spec:
     }
 
 
-def _confidence_share(values: Sequence[Spec]) -> Spec:
+def _confidence_share_axis(values: Sequence[Spec]) -> Spec:
     longest = max((float(v["share"]) for v in values), default=1.0)
     scale = {"domain": [0, max(0.01, longest) * 1.13], "nice": False}
     axis: Spec = {
@@ -277,21 +266,21 @@ def _confidence_share(values: Sequence[Spec]) -> Spec:
     return {"field": "share", "type": "quantitative", "axis": axis, "scale": scale}
 
 
-def _steps() -> Spec:
+def _confidence_steps() -> Spec:
     # A confidence between 1/2 and 1 needs a single value left, as certainty does: steps fall
     # right after each 1/n.
     return {"mark": {"type": "line", "interpolate": "step-before", "strokeWidth": 2.5}}
 
 
-def _dots_at() -> Spec:
+def _confidence_dots() -> Spec:
     return {
         "transform": [{"filter": "datum.marked"}],
         "mark": {"type": "circle", "size": 55, "opacity": 1},
     }
 
 
-def _numbers_at() -> list[Spec]:
-    """The numbers of the last curve, above it; the last leaves the edge of the drawing free."""
+def _confidence_numbers() -> list[Spec]:
+    # The numbers of the last curve, above it; the last leaves the edge of the drawing free.
     return [
         {
             "transform": [{"filter": f"datum.marked && datum.numbered && {test}"}],
@@ -305,6 +294,5 @@ def _numbers_at() -> list[Spec]:
     ]
 
 
-def _written(limit: Fraction) -> str:
-    """A share as people write it: 20%, 0.5%, 33.3%."""
+def _format_limit(limit: Fraction) -> str:
     return f"{float(100 * limit):.3g}%"

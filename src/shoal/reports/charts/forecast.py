@@ -1,4 +1,4 @@
-"""Charts of forecasts: estimates side by side, classes by their chance, and how true it came.
+"""Charts of forecasts: estimates side by side, classes by their chance, and how true they came.
 
 Numbers are shares of classes as a forecast's and a validation's JSON have them. An estimator has
 the same colour and shape on every chart; the default is the darkest.
@@ -6,10 +6,18 @@ the same colour and shape on every chart; the default is the darkest.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from shoal.reports.charts.axes import bins_axis, names_axis, share_axis, value_text
+from shoal.reports.charts.axes import (
+    bins_axis,
+    colour_and_shape,
+    draw_diagonal,
+    names_axis,
+    share_axis,
+    title_axis,
+    value_text,
+)
 from shoal.reports.charts.theme import COLOUR, Spec, make_chart, make_empty_chart
 from shoal.reports.format import format_brief_percent, format_percent, speak_share
 
@@ -26,11 +34,11 @@ SHAPES = {
     "paper, at least": "square",
     "paper, best subset": "triangle-up",
 }
-"""Estimators are told apart by colour and by shape: also on a grey printer."""
+"""Estimators differ by colour and by shape: also on a grey printer."""
 SQUARE = 400
 """The height of a chart whose two axes have the same scale."""
 ROOM = 1.08
-APART = 0.06
+MIN_TICK_GAP = 0.06
 """Ticks of an axis are at least so far from each other, of its length."""
 LEGEND = {"offset": 38}
 """Room between the legend and the title of the axis that goes up."""
@@ -41,21 +49,20 @@ Numbers = Mapping[str, Any]
 
 
 def chart_estimates(estimates: Sequence[Numbers], classes: int) -> Spec:
-    """What each estimator says, the default first, with the interval of the one that has it."""
-    order = sorted(estimates, key=lambda one: one["name"] != DEFAULT)
+    """Each estimator's figure, the default first, with the interval of the one that has it."""
     values = [
         {
-            "name": one["name"],
-            "share": one["risk"],
-            "text": format_percent(one["risk"], 1),
-            "low": (one["interval"] or (one["risk"],))[0],
-            "high": (one["interval"] or (one["risk"],))[-1],
-            "range": format_interval(one["interval"]),
-            "default": one["name"] == DEFAULT,
+            "name": estimate["name"],
+            "share": estimate["risk"],
+            "text": format_percent(estimate["risk"], 1),
+            "low": (estimate["interval"] or (estimate["risk"],))[0],
+            "high": (estimate["interval"] or (estimate["risk"],))[-1],
+            "range": format_interval(estimate["interval"]),
+            "default": estimate["name"] == DEFAULT,
         }
-        for one in order
+        for estimate in sorted(estimates, key=lambda estimate: estimate["name"] != DEFAULT)
     ]
-    longest = max(one["high"] for one in values)
+    longest = max(value["high"] for value in values)
     colour = {
         "condition": {"test": "datum.default", "value": COLOUR["after"]},
         "value": COLOUR["rest"],
@@ -65,14 +72,13 @@ def chart_estimates(estimates: Sequence[Numbers], classes: int) -> Spec:
     spread = {"x": {**axis, "field": "low"}, "x2": {"field": "high"}}
     return make_chart(
         f"{speak_share(format_percent(values[0]['share'], 1)).capitalize()} of {classes:,} classes "
-        "would be "
-        f"exposed, by {values[0]['name']}",
+        f"would be exposed, by {values[0]['name']}",
         "Bars: the share of classes that each estimator expects to be exposed; the line is the "
         "range of nine releases in ten.",
         values,
         {"name": "Estimator", "text": "Exposed", "range": "Nine releases in ten"},
         height={"step": 38},
-        encoding={"y": names_axis("name", [one["name"] for one in values]), "x": axis},
+        encoding={"y": names_axis("name", [value["name"] for value in values]), "x": axis},
         layer=[
             {"mark": {"type": "bar", "height": 20}, "encoding": {"color": colour}},
             {"mark": line, "transform": [{"filter": "datum.high > datum.low"}], "encoding": spread},
@@ -83,15 +89,11 @@ def chart_estimates(estimates: Sequence[Numbers], classes: int) -> Spec:
 
 def format_interval(interval: Sequence[float] | None) -> str:
     """A range of shares as people read it; a dash where there is none."""
-    return (
-        "–"
-        if interval is None
-        else f"{format_percent(interval[0], 1)} to {format_percent(interval[1], 1)}"
-    )
+    return "–" if interval is None else " to ".join(format_percent(end, 1) for end in interval)
 
 
 def _end_text(axis: Spec) -> Spec:
-    """The number behind the bar, and behind the interval where there is one."""
+    # Behind the bar, and behind the interval where there is one.
     text = value_text("x")
     return {**text, "encoding": {**text["encoding"], "x": {**axis, "field": "high"}}}
 
@@ -132,39 +134,41 @@ def chart_chances(counts: Sequence[int]) -> Spec:
 
 
 def chart_estimated_and_true(trials: Sequence[Numbers], scores: Mapping[str, Numbers]) -> Spec:
-    """What was estimated against what came true, setting by setting; on the line they agree."""
+    """Estimated against real exposure, setting by setting; on the line they agree."""
     names = list(scores)
     values = [
         {
             "name": name,
-            "real": one["real"],
-            "said": one["estimated"][name],
-            "told": format_percent(one["real"], 1),
-            "text": format_percent(one["estimated"][name], 1),
-            "setting": f"k {one['k']}, l {one['l']}, {one['overlap']:,} in both",
+            "real": trial["real"],
+            "said": trial["estimated"][name],
+            "told": format_percent(trial["real"], 1),
+            "text": format_percent(trial["estimated"][name], 1),
+            "setting": f"k {trial['k']}, l {trial['l']}, {trial['overlap']:,} in both",
         }
         for name in reversed(names)  # the default is drawn last, in front
-        for one in trials
+        for trial in trials
     ]
     if not values:
         return make_empty_chart("Nothing was tried")
-    right, top = (ROOM * max(0.001, *(one[field] for one in values)) for field in ("real", "said"))
+    right, top = (
+        ROOM * max(0.001, *(value[field] for value in values)) for field in ("real", "said")
+    )
     ends = min(right, top)
     closest = min(names, key=lambda name: float(scores[name]["mae"]))
     axes = _risk_axis("real", "came true →", right, "x"), _risk_axis("said", "estimated", top, "y")
     return make_chart(
-        f"{closest.capitalize()} misses by {_points(scores[closest]['mae'])} on average"
-        f"{_beside(closest, scores, 'mae', _points)}",
+        f"{closest.capitalize()} misses by {_format_points(scores[closest]['mae'])} on average"
+        f"{_add_default(closest, scores, 'mae', _format_points)}",
         "Points: the share of classes that came to be exposed (across) and that each estimator "
         "expected (up), a point for every setting; on the line both are the same.",
         values,
         {"name": "Estimator", "setting": "Setting", "text": "Estimated", "told": "Came true"},
         height=SQUARE,
         layer=[
-            _diagonal("real", "said", ends, axes),
+            draw_diagonal("real", "said", ends, axes),
             {
                 "mark": {"type": "point", "filled": True, "size": 62, "opacity": 0.75},
-                "encoding": {"x": axes[0], "y": axes[1], **_told_apart(names)},
+                "encoding": {"x": axes[0], "y": axes[1], **_estimator_encoding(names)},
             },
         ],
     )
@@ -194,36 +198,40 @@ def chart_reliability(scores: Mapping[str, Numbers]) -> Spec:
     sharpest = min(scores, key=lambda name: float(scores[name]["brier"]))
     return make_chart(
         f"{sharpest.capitalize()} tells chances best: a Brier score of "
-        f"{scores[sharpest]['brier']:.3g}{_beside(sharpest, scores, 'brier', '{:.3g}'.format)}",
+        f"{scores[sharpest]['brier']:.3g}"
+        f"{_add_default(sharpest, scores, 'brier', '{:.3g}'.format)}",
         "Lines: classes by the chance that an estimator told (across) and the share of them that "
         "came to be exposed (up); on the straight line chances are right.",
         values,
         {"name": "Estimator", "told": "Chance told", "text": "Came true", "classes": "Classes"},
         height=SQUARE - 60,
         layer=[
-            _diagonal("chance", "share", 1.0, axes),
+            draw_diagonal("chance", "share", 1.0, axes),
             {
                 "mark": {"type": "line", "strokeWidth": 2},
-                "encoding": {"x": axes[0], "y": axes[1], "color": _told_apart(scores)["color"]},
+                "encoding": {
+                    "x": axes[0],
+                    "y": axes[1],
+                    "color": _estimator_encoding(scores)["color"],
+                },
             },
             {
                 "mark": {"type": "point", "filled": True, "size": 74, "opacity": 1},
-                "encoding": {"x": axes[0], "y": axes[1], **_told_apart(scores)},
+                "encoding": {"x": axes[0], "y": axes[1], **_estimator_encoding(scores)},
             },
         ],
     )
 
 
-def _beside(
-    best: str, scores: Mapping[str, Numbers], field: str, worded: Callable[[float], str]
+def _add_default(
+    best: str, scores: Mapping[str, Numbers], field: str, format_figure: Callable[[float], str]
 ) -> str:
-    """The default's figure too, where another estimator has the best one."""
     if best == DEFAULT or DEFAULT not in scores:
         return ""
-    return f"; {DEFAULT}, the default, {worded(scores[DEFAULT][field])}"
+    return f"; {DEFAULT}, the default, {format_figure(scores[DEFAULT][field])}"
 
 
-def _points(share: float) -> str:
+def _format_points(share: float) -> str:
     """A difference of shares.
 
     >>> _points(0.0044), _points(0.121)
@@ -233,60 +241,27 @@ def _points(share: float) -> str:
 
 
 def _risk_axis(field: str, title: str, end: float, channel: str) -> Spec:
-    """A share on a square-root scale, which spreads the small ones and still has a zero."""
+    # A square root spreads the small shares and still has a zero.
     ticks = [0.0]
-    for one in (0.001, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1):
-        if one <= end and (one / end) ** 0.5 - (ticks[-1] / end) ** 0.5 > APART:
-            ticks.append(one)
+    for tick in (0.001, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1):
+        if tick <= end and (tick / end) ** 0.5 - (ticks[-1] / end) ** 0.5 > MIN_TICK_GAP:
+            ticks.append(tick)
     scale = {"type": "sqrt", "domain": [0, end], "nice": False}
     shown = {"values": ticks, "labelExpr": "format(100 * datum.value, '~g') + '%'"}
     return {
         "field": field,
         "type": "quantitative",
         "scale": scale,
-        "axis": {**_placed(title, channel), **shown},
+        "axis": {**title_axis(title, channel), **shown},
     }
 
 
 def _chance_axis(field: str, title: str, channel: str) -> Spec:
-    axis = {**_placed(title, channel), "format": ".0%", "tickCount": 6}
+    axis = {**title_axis(title, channel), "format": ".0%", "tickCount": 6}
     scale = {"domain": [0, 1], "nice": False}
     return {"field": field, "type": "quantitative", "scale": scale, "axis": axis}
 
 
-def _placed(title: str, channel: str) -> Spec:
-    """An axis's title: at the end of the one across, above the one that goes up."""
-    if channel == "x":
-        return {"title": title, "titleAnchor": "end", "grid": False}
-    return {
-        "title": f"↑ {title}",
-        "domain": False,
-        "titleAngle": 0,
-        "titleAlign": "left",
-        "titleAnchor": "start",
-        "titleX": 0,
-        "titleY": -14,
-    }
-
-
-def _diagonal(x: str, y: str, end: float, axes: tuple[Spec, Spec]) -> Spec:
-    """Where both are the same."""
-    line = {"type": "line", "strokeDash": [5, 4], "color": COLOUR["quiet"], "strokeWidth": 1.5}
-    return {
-        "data": {"values": [{x: 0, y: 0}, {x: end, y: end}]},
-        "mark": line,
-        "encoding": {"x": axes[0], "y": axes[1]},
-    }
-
-
-def _told_apart(names: Mapping[str, Any] | Sequence[str]) -> Spec:
-    """Colour and shape by estimator, in one legend."""
-    one = {"field": "name", "type": "nominal", "sort": None}
-    ranges = {
-        "color": [COLOUR[TONES.get(name, "ink")] for name in names],
-        "shape": [SHAPES.get(name, "cross") for name in names],
-    }
-    return {
-        channel: {**one, "scale": {"domain": list(names), "range": chosen}, "legend": LEGEND}
-        for channel, chosen in ranges.items()
-    }
+def _estimator_encoding(names: Iterable[str]) -> Spec:
+    series = [(name, TONES.get(name, "ink"), SHAPES.get(name, "cross")) for name in names]
+    return colour_and_shape("name", series, LEGEND)

@@ -1,9 +1,8 @@
-"""Charts: plain numbers in, a Vega-Lite specification out, its title the finding.
+"""Charts of a release: requirements, class sizes, candidates, marginals, people.
 
-Every chart counts *people*, every bar carries its number, and the data stands inside the
-specification: nothing is fetched to draw it.
-
-The bullet chart: what each requirement reached against what it needed.
+Plain numbers in, a Vega-Lite specification out, its title the finding. Every chart counts *people*,
+every bar carries its number, and the data stands inside the specification: nothing is fetched to
+draw it. ``fewest`` makes a chart fit to be published: counts under it are suppressed.
 """
 
 from __future__ import annotations
@@ -14,7 +13,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from shoal.core.errors import UsageError
-from shoal.reports.charts.axes import bins_axis, colour_scale, names_axis, share_axis, value_text
+from shoal.reports.charts.axes import (
+    bins_axis,
+    colour_scale,
+    draw_track,
+    names_axis,
+    share_axis,
+    value_text,
+)
 from shoal.reports.charts.theme import (
     COLOUR,
     Spec,
@@ -33,8 +39,6 @@ from shoal.reports.format import (
     state_count,
     state_share,
 )
-
-# The bullet chart: what each requirement reached against what it needed.
 
 
 @dataclass(frozen=True)
@@ -137,7 +141,7 @@ def _bullet_text(colour: Spec) -> Spec:
 
 
 def _ratio(value: float, needed: float) -> float:
-    """Where the bar ends on a scale whose 1 is what was needed, cut at 2."""
+    # Where the bar ends on a scale whose 1 is what was needed, cut at 2.
     if math.isnan(value):
         return 0.0
     if needed <= 0:
@@ -145,15 +149,12 @@ def _ratio(value: float, needed: float) -> float:
     return min(2.0, max(0.0, value / needed))
 
 
-# Charts: plain numbers in, a Vega-Lite specification out, its title the finding.
-
-
 def chart_unique_by_columns(columns: Sequence[str], unique: Sequence[int], rows: int) -> Spec:
     """How many of ``rows`` people are unique as each column joins those before it.
 
     ``unique[i]`` counts the people alone with their values of ``columns[: i + 1]``.
     """
-    _same_length(columns, unique)
+    _check_lengths(columns, unique)
     values = [
         {
             "column": name if i == 0 else f"+ {name}",
@@ -163,10 +164,10 @@ def chart_unique_by_columns(columns: Sequence[str], unique: Sequence[int], rows:
         }
         for i, (name, count) in enumerate(zip(columns, unique, strict=True))
     ]
-    known = f"{list_names(columns)}{' alone' if len(columns) == 1 else ''}"
+    names = f"{list_names(columns)}{' alone' if len(columns) == 1 else ''}"
     share = speak_share(str(values[-1]["text"])) if values else "nobody"
     return make_chart(
-        f"Knowing {known} singles out {share} of {rows:,} people",
+        f"Knowing {names} singles out {share} of {rows:,} people",
         "Bars: the share of people who are unique, growing as each column is added.",
         values,
         {"column": "Known columns", "unique": "Unique people", "text": "Share"},
@@ -176,10 +177,7 @@ def chart_unique_by_columns(columns: Sequence[str], unique: Sequence[int], rows:
             "x": share_axis("share of people who are unique"),
         },
         layer=[
-            {
-                "mark": {"type": "bar", "height": 18, "color": COLOUR["track"]},
-                "encoding": {"x": {"datum": 0}, "x2": {"datum": 1}},
-            },
+            draw_track(18),
             {"mark": {"type": "bar", "height": 18, "color": COLOUR["before"]}},
             value_text("x"),
         ],
@@ -193,27 +191,24 @@ def chart_class_sizes(
     names: tuple[str, str] = ("original", "published"),
     fewest: int = 1,
 ) -> Spec:
-    """People by the size of their class, before and after; each mapping is size -> classes.
-
-    ``fewest``, here and below, makes a chart fit to be published: counts under it are not told.
-    """
+    """People by the size of their class, before and after; each mapping is size -> classes."""
     k = max(k, fewest)
     edges = sorted({n for n in (1, 2, 3, 5, 10, 20, 50, 100) if n >= fewest} | {1, k})
     labels = [_bin(low, high) for low, high in zip(edges, [*edges[1:], 0], strict=True)]
-    there = [side for side in (before, after) if side is not None]
+    sides = [side for side in (before, after) if side is not None]
     folded = [
-        _fold({size: size * classes for size, classes in side.items()}, edges) for side in there
+        _fold({size: size * classes for size, classes in side.items()}, edges) for side in sides
     ]
     small = [label for label, low in zip(labels, edges, strict=True) if low < k]
     note = f" (red: fewer than {k})" if small else ""
     if not _enough(folded, fewest):
         return make_empty_chart("Too few people to show how many of them look alike")
-    return _paired(
+    return _chart_sides(
         _class_title(before, after, k, fewest),
         "Columns: the share of people by how many people share their values.",
         labels,
         folded,
-        names[-len(there) :],
+        names[-len(sides) :],
         axis=f"share of people, by how many look alike{note}",
         alarm=small,
         fewest=fewest,
@@ -234,7 +229,7 @@ def chart_candidates(
     sides = [_fold(before, edges), _fold(after, edges)]
     if not _enough(sides, fewest):
         return make_empty_chart(f"Too few people to show how many values of {what} remain possible")
-    return _paired(
+    return _chart_sides(
         f"Joined, the releases leave {state_count(exposed, fewest)} of "
         f"{state_count(total, fewest)} people "
         f"with a single possible {what}; one release alone left "
@@ -267,8 +262,8 @@ def chart_marginals(
     than is drawn, unless that is to be published. ``ordered`` values stay in their order, others
     go by how many people have them.
     """
-    _same_length(labels, before)
-    _same_length(labels, after)
+    _check_lengths(labels, before)
+    _check_lengths(labels, after)
     counts = (list(before), list(after))
     if not _enough(counts, fewest):
         return make_empty_chart(f"Too few people to show the distribution of {column}")
@@ -278,15 +273,16 @@ def chart_marginals(
     shown = [i for i in order if min(before[i], after[i]) >= fewest or fewest <= 1]
     shown = shown if len(shown) <= most else shown[: most - 1]
     rest = [i for i in order if i not in set(shown)]
-    told = bool(rest) and all(sum(side[i] for i in rest) >= fewest for side in counts)
-    kept = [[side[i] for i in shown] + [sum(side[i] for i in rest)] * told for side in counts]
+    has_rest = bool(rest) and all(sum(side[i] for i in rest) >= fewest for side in counts)
+    drawn = [[side[i] for i in shown] + [sum(side[i] for i in rest)] * has_rest for side in counts]
     others = f"{len(rest)} other values" if fewest <= 1 else "other values"
     totals = [sum(side) for side in counts]
-    return _paired(
-        f"The distribution of {column}{_moved(counts, kept, moved, fewest)}",
+    return _chart_sides(
+        f"The distribution of {column}{_describe_move(counts, drawn, moved, fewest)}",
         f"Paired bars: the share of people with each value of {column}.",
-        [_value(labels[i]) for i in shown] + [others] * told,
-        kept,
+        [clean_text(None) if labels[i] is None else str(labels[i]) for i in shown]
+        + [others] * has_rest,
+        drawn,
         names,
         axis="share of people",
         totals=totals,
@@ -295,17 +291,13 @@ def chart_marginals(
     )
 
 
-def _value(label: str | None) -> str:
-    return clean_text(label) if label is None else label
-
-
-def _moved(
+def _describe_move(
     counts: Sequence[Sequence[float]],
     drawn: Sequence[Sequence[float]],
     moved: float | None,
     fewest: int,
 ) -> str:
-    """How far it moved; to be published, by the bars alone, which tell no more than is drawn."""
+    """How far it moved; to be published, by the bars alone: that reveals no more than is drawn."""
     totals = [sum(side) for side in counts]
     if fewest > 1:
         far = _distance(
@@ -314,8 +306,8 @@ def _moved(
                 for side, total in zip(drawn, totals, strict=True)
             ]
         )
-        least = math.ceil(100 * fewest / round_count(min(totals), fewest))
-        about = f"less than {least}%" if 100 * far < least else f"about {100 * far:.0f}%"
+        floor = math.ceil(100 * fewest / round_count(min(totals), fewest))
+        about = f"less than {floor}%" if 100 * far < floor else f"about {100 * far:.0f}%"
         return f", as drawn here, moved by {about}"
     if moved is None:
         moved = _distance(
@@ -369,7 +361,7 @@ def chart_people(groups: Mapping[str, int], title: str = "") -> Spec:
     )
 
 
-def _paired(
+def _chart_sides(
     title: str,
     about: str,
     labels: Sequence[str],
@@ -446,17 +438,16 @@ def _class_title(
     others = f"{smallest - 1:,} other{'s' if smallest > 2 else ''}"
     if before is None:
         return f"Everyone published looks like at least {others}"
-    alone, total = before.get(1, 0), sum(size * n for size, n in before.items())
+    unique, total = before.get(1, 0), sum(size * n for size, n in before.items())
     if smallest < 2:
-        return f"{alone:,} of {total:,} people stood alone; {after.get(1, 0):,} still do"
+        return f"{unique:,} of {total:,} people stood alone; {after.get(1, 0):,} still do"
     return (
-        f"{alone:,} of {total:,} people stood alone; now everyone published "
+        f"{unique:,} of {total:,} people stood alone; now everyone published "
         f"looks like at least {others}"
     )
 
 
 def _fold(histogram: Mapping[int, int], edges: Sequence[int]) -> list[int]:
-    """Counts per bin: from each edge up to the next, and all above the last."""
     tops = [*edges[1:], math.inf]
     return [
         sum(int(n) for key, n in histogram.items() if low <= key < high)
@@ -467,7 +458,6 @@ def _fold(histogram: Mapping[int, int], edges: Sequence[int]) -> list[int]:
 def _without_empty_end(
     labels: Sequence[str], sides: Sequence[Sequence[float]], fewest: int
 ) -> tuple[Sequence[str], Sequence[Sequence[float]]]:
-    """Bins up to the last that holds anybody; to be published, enough people."""
     last = max(
         (i for side in sides for i, n in enumerate(side) if round_count(n, fewest)), default=0
     )
@@ -480,7 +470,7 @@ def _bin(low: int, after: int) -> str:
     return str(low) if after - low == 1 else f"{low}–{after - 1}"
 
 
-def _same_length(left: Sequence[Any], right: Sequence[Any]) -> None:
+def _check_lengths(left: Sequence[Any], right: Sequence[Any]) -> None:
     if len(left) != len(right):
         raise UsageError(
             f"A chart got {len(left)} labels and {len(right)} numbers.", "Give one for each."

@@ -4,195 +4,78 @@ It is drawn from a comparison's JSON. Each guarantee is a point at its loss and 
 in both releases whose value is guessed right; below it a ring at that of the control, in neither of
 them. What lies between is what being in the tables adds.
 
-Where the names of a chart of both schools stand: at their points, beside two lines.
-
-All is reckoned in pixels of the drawing, y downwards. Rules are named each; a form of noise once,
-at the one of its points that has the most room, and its other points by their ε alone.
+Each rule is named; a form of noise once, at the point of its series that has the most room, and its
+other points by their ε alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from itertools import pairwise
 from math import dist
+from operator import itemgetter
 from typing import Any
 
+from shoal.reports.charts.axes import colour_and_shape, title_axis
 from shoal.reports.charts.point_names import (
-    GAP,
     LETTER,
     LINE,
+    LINE_MARKS,
+    NAME_MARKS,
     Box,
     Place,
+    cover_name,
     cover_points,
+    cover_words,
+    draw_baseline,
     find_free_box,
+    find_spot_along_line,
 )
 from shoal.reports.charts.theme import COLOUR, Spec, make_chart, make_empty_chart
-from shoal.reports.pages.side_by_side_wording import (
-    CAP,
-    format_epsilon_each,
-    format_exact_share,
-    format_gain,
-    format_loss,
-    shorten_rule_names,
-    summarise_comparison,
-)
-
-# Where the names of a chart of both schools stand: at their points, beside two lines.
-
-
-PLACES = {
-    "right": {"align": "left", "baseline": "middle", "dx": 9},
-    "above right": {"align": "left", "baseline": "bottom", "dx": 5, "dy": -4},
-    "left": {"align": "right", "baseline": "middle", "dx": -9},
-    "above left": {"align": "right", "baseline": "bottom", "dx": -5, "dy": -4},
-    "below right": {"align": "left", "baseline": "top", "dx": 5, "dy": 4},
-    "below left": {"align": "right", "baseline": "top", "dx": -5, "dy": 4},
-}
-"""Where a name may stand, the best first, and how it is set there."""
-ALONG = {
-    ("right", "below"): {"align": "right", "baseline": "top", "dx": -4, "dy": 5},
-    ("left", "below"): {"align": "left", "baseline": "top", "dx": 4, "dy": 5},
-    ("right", "above"): {"align": "right", "baseline": "bottom", "dx": -4, "dy": -5},
-    ("left", "above"): {"align": "left", "baseline": "bottom", "dx": 4, "dy": -5},
-}
-"""Where words may be written along a line across, the best first."""
-
-PointValues = Mapping[str, Any]
-
-
-def find_spot_along_line(
-    words: str, line: float, taken: Sequence[Box], size: Place
-) -> tuple[str, str]:
-    """Where words stand along a line across the drawing."""
-    found = find_free_box([cover_words(words, line, spot, size) for spot in ALONG], size, taken)
-    return list(ALONG)[found or 0]
-
-
-def cover_words(words: str, line: float, spot: tuple[str, str], size: Place) -> Box:
-    """The room of words along a line."""
-    width, (side, way) = LETTER * len(words), spot
-    left = size[0] - 4 - width if side == "right" else 4
-    top = line + 4 if way == "below" else line - 4 - LINE
-    return left, top, left + width, top + LINE
-
-
-def cover_stem(point: Place, ring: Place) -> Box:
-    """The room of the line from a point to its ring."""
-    return point[0] - 1, min(point[1], ring[1]), point[0] + 1, max(point[1], ring[1])
-
-
-@dataclass
-class NamePlacer:
-    """Words at points, each where there is room; what is written first chooses first."""
-
-    full: Sequence[Place]
-    """The points."""
-    size: Place
-    taken: list[Box]
-    """What no word may cover."""
-    lines: Sequence[Box]
-    """What a word covers only rather than to stand nowhere."""
-    chosen: dict[int, tuple[str, str]] = field(default_factory=dict)
-    """The words of a point, and at which of ``PLACES`` they stand."""
-
-    def write(self, values: Sequence[PointValues]) -> None:
-        """Name every series once, and other points shortly.
-
-        Values have ``series``, ``name`` (the whole one) and ``short``.
-        """
-        for some in group_series(values).values():
-            order = self._by_room(some)
-            if not any(self._put(i, values[i]["name"], self.lines) for i in order):
-                any(self._put(i, values[i]["name"], ()) for i in order)
-        for i, one in enumerate(values):
-            if i not in self.chosen and one["short"]:
-                self._put(i, one["short"], self.lines)
-
-    def _by_room(self, some: Sequence[int]) -> list[int]:
-        """Points of a series, the one that is farthest from all others first."""
-        return sorted(
-            some,
-            key=lambda i: (
-                -min(
-                    (dist(self.full[i], other) for j, other in enumerate(self.full) if j != i),
-                    default=0.0,
-                )
-            ),
-        )
-
-    def _put(self, i: int, words: str, lines: Sequence[Box]) -> bool:
-        """Whether there is room for the words at a point; if so they stand there."""
-        boxes = [_box(place, *self.full[i], LETTER * len(words)) for place in PLACES]
-        found = find_free_box(boxes, self.size, [*self.taken, *lines])
-        if found is None:
-            return False
-        self.chosen[i] = words, list(PLACES)[found]
-        self.taken.append(boxes[found])
-        return True
-
-
-def group_series(values: Sequence[PointValues]) -> dict[str, list[int]]:
-    """The points of each series."""
-    found: dict[str, list[int]] = {}
-    for i, one in enumerate(values):
-        found.setdefault(str(one["series"]), []).append(i)
-    return found
-
-
-def _box(place: str, x: float, y: float, width: float) -> Box:
-    """The room of a name at a place."""
-    if place in ("right", "left"):
-        left = x + GAP if place == "right" else x - GAP - width
-        return left, y - LINE / 2, left + width, y + LINE / 2
-    left = x + GAP / 2 if place.endswith("right") else x - GAP / 2 - width
-    top = y - LINE - GAP / 3 if place.startswith("above") else y + GAP / 3
-    return left, top, left + width, top + LINE
-
-
-def cover_lines(values: Sequence[PointValues], full: Sequence[Place]) -> list[Box]:
-    """The room of the lines that join the points of a series, in small steps."""
-    found: list[Box] = []
-    for some in group_series(values).values():
-        for i, j in pairwise(sorted(some, key=lambda i: full[i][0])):
-            (x, y), (right, low) = full[i], full[j]
-            parts = [(x + (right - x) * s / 12, y + (low - y) * s / 12) for s in range(1, 12)]
-            found += cover_points(parts)
-    return found
-
-
-# The chart of both schools: loss of each guarantee against what two of its releases give away.
-
+from shoal.reports.format import format_percent, join_all_names
 
 JsonObject = Mapping[str, Any]
 
+CAP = 1 - 1e-9
+"""From this loss on it is cut off at 1: what was worse than nothing counts as 1."""
 HEIGHT, PLOT = 430, 620
-"""The size of the drawing, in which labels are placed."""
+"""The height and width of the drawing, in which labels are placed."""
 RING = "M1,0A1,1,0,1,1,-1,0A1,1,0,1,1,1,0ZM0.7,0A0.7,0.7,0,1,0,-0.7,0A0.7,0.7,0,1,0,0.7,0Z"
 BAND = "M-0.45,-1L0.45,-1L0.45,1L-0.45,1Z"
 KINDS = {
-    "partition": ("classes", "circle", "before"),
-    "randomised": ("randomised answers", "triangle-up", "after"),
-    "counts": ("counts", "square", "after"),
-    "synthetic": ("synthetic", "diamond", "after"),
+    "partition": ("classes", "before", "circle"),
+    "randomised": ("randomised answers", "after", "triangle-up"),
+    "counts": ("counts", "after", "square"),
+    "synthetic": ("synthetic", "after", "diamond"),
 }
-"""What each form is called, its mark and its colour."""
+"""The name, the tone and the shape of each form."""
 KEYS = (
-    ("the control, in neither table", RING, "quiet"),
-    ("least to most of the seeds", BAND, "rest"),
+    ("the control, in neither table", "quiet", RING),
+    ("least to most of the seeds", "rest", BAND),
 )
-"""What else the legend names."""
+"""The further entries of the legend, likewise."""
+_BINS = "bins alone"
 
 
 def chart_side_by_side(facts: JsonObject) -> Spec:
     """Loss across, exposure up; both schools in two colours, with names where there is room."""
-    made = [one for one in facts["outcomes"] if one["loss"] is not None]
-    if not made:
+    outcomes = list_outcomes_with_release(facts)
+    if not outcomes:
         return make_empty_chart("No release could be made")
-    values = _values(made, facts["seeds"])
+    values = _values(outcomes, facts["seeds"])
     scale = _scale(values, facts["base"])
-    floor = _floor(made)
-    words = _named(values, facts["base"], floor, scale)
+    # What bins cost alone, without any noise.
+    floor = min(
+        (
+            outcome["noiseless"]["mean"]
+            for outcome in outcomes
+            if outcome["form"] in ("counts", "synthetic")
+        ),
+        default=None,
+    )
+    reference_lines = _place_words(values, facts["base"], floor, scale)
     return make_chart(
         summarise_comparison(facts),
         "Points: guarantees by loss (across) and the share of people in two overlapping releases "
@@ -209,38 +92,49 @@ def chart_side_by_side(facts: JsonObject) -> Spec:
         },
         height=HEIGHT,
         encoding={"x": _loss_axis(scale)},
-        layer=[*words, *_marks(values, scale), *map(_label, PLACES)],
+        layer=[*reference_lines, *_marks(values, scale), *map(_label, NAME_MARKS)],
     )
 
 
-def _values(made: Sequence[JsonObject], seeds: int) -> list[Spec]:
-    """What is drawn and told of each guarantee."""
-    rules = shorten_rule_names([str(one["name"]) for one in made if not one["epsilon"]])
+def list_outcomes_with_release(facts: JsonObject) -> list[JsonObject]:
+    """The outcomes of guarantees under which a release could be made."""
+    return [outcome for outcome in facts["outcomes"] if outcome["loss"] is not None]
+
+
+def shorten_outcome_rules(outcomes: Sequence[JsonObject]) -> dict[str, str]:
+    """The short name of each outcome without noise, by its whole one."""
+    return shorten_rule_names(
+        [str(outcome["name"]) for outcome in outcomes if not outcome["epsilon"]]
+    )
+
+
+def _values(outcomes: Sequence[JsonObject], seeds: int) -> list[Spec]:
+    rules = shorten_outcome_rules(outcomes)
     return [
         {
-            "guarantee": one["name"],
-            "school": one["school"],
-            "kind": KINDS[one["form"]][0],
-            **_names(one, rules),
-            "series": one["form"] if one["epsilon"] else one["name"],
-            "loss": one["loss"]["mean"],
-            **_ends("right", one),
-            **_ends("control", one),
-            "told": format_exact_share(one["right"]["mean"]),
-            "other": format_exact_share(one["control"]["mean"]),
-            "more": format_gain(one["added"], seeds),
-            "lost": format_loss(one["loss"]),
+            "guarantee": outcome["name"],
+            "school": outcome["school"],
+            "kind": KINDS[outcome["form"]][0],
+            **_names(outcome, rules),
+            "series": outcome["form"] if outcome["epsilon"] else outcome["name"],
+            "loss": outcome["loss"]["mean"],
+            **_ends("right", outcome),
+            **_ends("control", outcome),
+            "told": format_exact_share(outcome["right"]["mean"]),
+            "other": format_exact_share(outcome["control"]["mean"]),
+            "more": format_gain(outcome["added"], seeds),
+            "lost": format_loss(outcome["loss"]),
         }
-        for one in made
+        for outcome in outcomes
     ]
 
 
-def _names(one: JsonObject, rules: Mapping[str, str]) -> Spec:
+def _names(outcome: JsonObject, rules: Mapping[str, str]) -> Spec:
     """The whole name, and the short one that stands where the series is named already."""
-    if not one["epsilon"]:
-        return {"name": _first_words(rules[str(one["name"])]), "short": ""}
-    short = format_epsilon_each(str(one["epsilon"]))
-    return {"name": f"{one['form']}, {short}", "short": short.removesuffix(" each")}
+    if not outcome["epsilon"]:
+        return {"name": _first_words(rules[str(outcome["name"])]), "short": ""}
+    short = format_epsilon_each(str(outcome["epsilon"]))
+    return {"name": f"{outcome['form']}, {short}", "short": short.removesuffix(" each")}
 
 
 def _first_words(rule: str) -> str:
@@ -253,49 +147,36 @@ def _first_words(rule: str) -> str:
     return sign + " & ".join(" ".join(part.split(" ")[:2]) for part in own.split(" & "))
 
 
-def _ends(name: str, one: JsonObject) -> Spec:
-    found = one[name]
-    return {name: found["mean"], f"{name}_low": found["low"], f"{name}_high": found["high"]}
+def _ends(name: str, outcome: JsonObject) -> Spec:
+    figure = outcome[name]
+    return {name: figure["mean"], f"{name}_low": figure["low"], f"{name}_high": figure["high"]}
 
 
-def _floor(made: Sequence[JsonObject]) -> float | None:
-    """What the bins of counts and synthetic tables cost alone; None: there are none."""
-    known = [one["noiseless"]["mean"] for one in made if one["form"] in ("counts", "synthetic")]
-    return min(known, default=None)
-
-
-# Names
-
-
-def _named(values: Sequence[Spec], base: float, floor: float | None, scale: Spec) -> list[Spec]:
-    """Finds places for all names, and gives the layers of the two lines."""
+def _place_words(
+    values: Sequence[Spec], base: float, floor: float | None, scale: Spec
+) -> list[Spec]:
+    """Place the names in ``values``; return the layers of the two lines with their words."""
     size = PLOT, HEIGHT
-    full = [_pixel(one["loss"], one["right"], scale) for one in values]
-    rings = [_pixel(one["loss"], one["control"], scale) for one in values]
-    taken, stems = cover_points(full), [*map(cover_stem, full, rings), *cover_points(rings)]
-    line, words = _pixel(0, base, scale)[1], f"the most common value {format_exact_share(base)}"
-    spot = find_spot_along_line(words, line, [*taken, *stems], size)
-    taken.append(cover_words(words, line, spot, size))
-    upright = [] if floor is None else [_upright(_pixel(floor, 0, scale)[0])]
-    lines = [
-        *stems,
-        *cover_lines(values, full),
-        (0, line - 1, PLOT, line + 1),
-        *((x, 0, x + 2, HEIGHT) for x, *_ in upright),
+    points = [_pixel(value["loss"], value["right"], scale) for value in values]
+    rings = [_pixel(value["loss"], value["control"], scale) for value in values]
+    stems = [
+        (x - 1, min(y, ring_y), x + 1, max(y, ring_y))
+        for (x, y), (_, ring_y) in zip(points, rings, strict=True)
     ]
-    names = NamePlacer(full, size, [*taken, *upright], lines)
+    taken, soft = cover_points(points), [*stems, *cover_points(rings)]
+    line, words = _pixel(0, base, scale)[1], f"the most common value {format_exact_share(base)}"
+    spot = find_spot_along_line(words, line, [*taken, *soft], size, list(LINE_MARKS))
+    taken.append(cover_words(words, line, spot, size))
+    soft += [*_cover_series(values, points), (0, line - 1, PLOT, line + 1)]
+    if floor is not None:
+        x = _pixel(floor, 0, scale)[0]
+        taken.append((x, 0, x + LETTER * (len(_BINS) + 1), LINE))
+        soft.append((x, 0, x + 2, HEIGHT))
+    names = NamePlacer(points, size, taken, soft)
     names.write(values)
-    for i, one in enumerate(values):
-        one["label"], one["place"] = names.chosen.get(i, ("", ""))
-    return [*_guessing(base, words, spot), *([] if floor is None else _bins(floor))]
-
-
-_BINS = "bins alone"
-
-
-def _upright(x: float) -> Box:
-    """The room of the words at the top of the line of the bins."""
-    return x, 0, x + LETTER * (len(_BINS) + 1), LINE
+    for i, value in enumerate(values):
+        value["label"], value["place"] = names.chosen.get(i, ("", ""))
+    return [*draw_baseline(base, words, spot), *([] if floor is None else _bins(floor))]
 
 
 def _pixel(loss: float, share: float, scale: Spec) -> Place:
@@ -304,23 +185,17 @@ def _pixel(loss: float, share: float, scale: Spec) -> Place:
 
 
 def _scale(values: Sequence[Spec], base: float) -> Spec:
-    """The ends of both axes, with some room."""
     ends = ("right_high", "right_low", "control_high", "control_low")
-    shares = [float(one[key]) for one in values for key in ends] + [base]
+    shares = [float(value[key]) for value in values for key in ends] + [base]
     room = max(0.01, 0.12 * (max(shares) - min(shares)))
-    widest = max(float(one["loss"]) for one in values)
+    widest = max(float(value["loss"]) for value in values)
     low, high = max(0.0, min(shares) - room), min(1.0, max(shares) + room)
     return {"x": (0.0, min(1.15 * widest, 1.05) or 1.0), "y": (low, high)}
 
 
-# What is drawn
-
-
 def _loss_axis(scale: Spec) -> Spec:
     axis = {
-        "title": "loss: how far columns and pairs of columns have moved →",
-        "titleAnchor": "end",
-        "grid": False,
+        **title_axis("loss: how far columns and pairs of columns have moved →", "x"),
         "format": ".1~f",
         "tickCount": 6,
         "labelExpr": f"datum.value >= {CAP} ? '≥ 1' : datum.label",
@@ -330,43 +205,14 @@ def _loss_axis(scale: Spec) -> Spec:
 
 
 def _share_axis(field: str, scale: Spec) -> Spec:
-    axis: Spec = {
-        "title": "↑ people whose value is guessed right",
-        "domain": False,
-        "titleAngle": 0,
-        "titleAlign": "left",
-        "titleAnchor": "start",
-        "titleX": 0,
-        "titleY": -14,
-        "format": ".0%",
-        "tickCount": 6,
-    }
+    title = title_axis("people whose value is guessed right", "y")
+    axis = {**title, "format": ".0%", "tickCount": 6}
     bounds = {"domain": list(scale["y"]), "nice": False, "zero": False}
     return {"field": field, "type": "quantitative", "axis": axis, "scale": bounds}
 
 
-def _guessing(base: float, words: str, spot: tuple[str, str]) -> list[Spec]:
-    """What the most common value alone gives, as a line with words."""
-    told, ink = {"guess": base, "words": words}, {"color": {"value": COLOUR["quiet"]}}
-    at = {"y": {"field": "guess", "type": "quantitative"}}
-    across = {"x": {"value": 0}, "x2": {"value": "width"}}
-    end = {"x": {"value": "width" if spot[0] == "right" else 0}, "text": {"field": "words"}}
-    return [
-        {
-            "mark": {"type": "rule", "strokeDash": [4, 4]},
-            "data": {"values": [told]},
-            "encoding": {**at, **ink, **across},
-        },
-        {
-            "mark": {"type": "text", **ALONG[spot]},
-            "data": {"values": [told]},
-            "encoding": {**at, **ink, **end},
-        },
-    ]
-
-
 def _bins(floor: float) -> list[Spec]:
-    """What bins cost without any noise, as an upright line with words at its top."""
+    # An upright line with words at its top.
     data, ink = {"values": [{"loss": floor, "words": _BINS}]}, {"color": {"value": COLOUR["quiet"]}}
     text = {"type": "text", "align": "left", "baseline": "top", "dx": 4, "dy": 1}
     return [
@@ -380,19 +226,14 @@ def _bins(floor: float) -> list[Spec]:
 
 
 def _marks(values: Sequence[Spec], scale: Spec) -> list[Spec]:
-    """For each guarantee its point and the control's ring, both with the bars of the seeds."""
-    used = [kind for kind in KINDS.values() if any(one["kind"] == kind[0] for one in values)]
-    names, shapes, tones = zip(*(*used, *KEYS), strict=True)
+    used = [kind for kind in KINDS.values() if any(value["kind"] == kind[0] for value in values)]
     legend = {"offset": 34, "columns": 3, "symbolOpacity": 1, "symbolStrokeWidth": 0}
-    kind = {"field": "kind", "type": "nominal", "sort": None, "legend": legend}
-    tone = {
-        "color": {**kind, "scale": {"domain": list(names), "range": [COLOUR[one] for one in tones]}}
-    }
-    shape = {"shape": {**kind, "scale": {"domain": list(names), "range": list(shapes)}}}
+    encoding = colour_and_shape("kind", [*used, *KEYS], legend)
+    tone = {"color": encoding["color"]}
     right, ring = _share_axis("right", scale), _share_axis("control", scale)
-    along_ = {"type": "line", "strokeWidth": 1.6, "opacity": 0.5}
-    rule = {"type": "rule", "strokeWidth": 1.4, "opacity": 0.45}
-    open_ = {
+    series_line = {"type": "line", "strokeWidth": 1.6, "opacity": 0.5}
+    stem = {"type": "rule", "strokeWidth": 1.4, "opacity": 0.45}
+    open_ring = {
         "type": "point",
         "size": 34,
         "strokeWidth": 1.4,
@@ -400,19 +241,18 @@ def _marks(values: Sequence[Spec], scale: Spec) -> list[Spec]:
         "opacity": 0.8,
         "shape": "circle",
     }
-    full = {"type": "point", "size": 95, "filled": True, "opacity": 1}
+    full_point = {"type": "point", "size": 95, "filled": True, "opacity": 1}
     series = {"order": {"field": "loss"}, "detail": {"field": "series"}}
     return [
-        {"mark": along_, "encoding": {**tone, "y": right, **series}},
-        {"mark": rule, "encoding": {**tone, "y": right, "y2": {"field": "control"}}},
+        {"mark": series_line, "encoding": {**tone, "y": right, **series}},
+        {"mark": stem, "encoding": {**tone, "y": right, "y2": {"field": "control"}}},
         *(_band(name, width, tone, scale) for name, width in (("right", 9), ("control", 6))),
-        {"mark": open_, "encoding": {**tone, "y": ring}},
-        {"mark": full, "encoding": {**tone, **shape, "y": right}},
+        {"mark": open_ring, "encoding": {**tone, "y": ring}},
+        {"mark": full_point, "encoding": {**encoding, "y": right}},
     ]
 
 
 def _band(name: str, width: int, tone: Spec, scale: Spec) -> Spec:
-    """From the least to the most of the seeds."""
     mark = {"type": "rule", "strokeWidth": width, "opacity": 0.25, "strokeCap": "round"}
     return {
         "mark": mark,
@@ -425,9 +265,8 @@ def _band(name: str, width: int, tone: Spec, scale: Spec) -> Spec:
 
 
 def _label(place: str) -> Spec:
-    """The names that stand at one place of their points."""
     return {
-        "mark": {"type": "text", **PLACES[place]},
+        "mark": {"type": "text", **NAME_MARKS[place]},
         "transform": [{"filter": {"field": "place", "equal": place}}],
         "encoding": {
             "y": {"field": "right", "type": "quantitative"},
@@ -435,3 +274,150 @@ def _label(place: str) -> Spec:
             "color": {"value": COLOUR["ink"]},
         },
     }
+
+
+@dataclass
+class NamePlacer:
+    """Words at points, each where there is room; what is written first chooses first."""
+
+    points: Sequence[Place]
+    size: Place
+    taken: list[Box]
+    """What no word may cover."""
+    lines: Sequence[Box]
+    """What a word covers only where it would have no place otherwise."""
+    chosen: dict[int, tuple[str, str]] = field(default_factory=dict)
+    """The words of a point, and at which of `NAME_MARKS` they stand."""
+
+    def write(self, values: Sequence[Spec]) -> None:
+        """Name every series once, and other points shortly.
+
+        Values have ``series``, ``name`` (the whole one) and ``short``.
+        """
+        for series in _group_series(values).values():
+            order = self._sort_by_room(series)
+            if not any(self._put(i, values[i]["name"], self.lines) for i in order):
+                any(self._put(i, values[i]["name"], ()) for i in order)
+        for i, value in enumerate(values):
+            if i not in self.chosen and value["short"]:
+                self._put(i, value["short"], self.lines)
+
+    def _sort_by_room(self, series: Sequence[int]) -> list[int]:
+        """The point that is farthest from all others first."""
+
+        def nearest(i: int) -> float:
+            others = (other for j, other in enumerate(self.points) if j != i)
+            return min((dist(self.points[i], other) for other in others), default=0.0)
+
+        return sorted(series, key=nearest, reverse=True)
+
+    def _put(self, i: int, words: str, lines: Sequence[Box]) -> bool:
+        """Whether there is room for the words at a point; if so they stand there."""
+        boxes = [cover_name(words, self.points[i], place) for place in NAME_MARKS]
+        free = find_free_box(boxes, self.size, [*self.taken, *lines])
+        if free is None:
+            return False
+        self.chosen[i] = words, list(NAME_MARKS)[free]
+        self.taken.append(boxes[free])
+        return True
+
+
+def _group_series(values: Sequence[Spec]) -> dict[str, list[int]]:
+    groups: dict[str, list[int]] = {}
+    for i, value in enumerate(values):
+        groups.setdefault(str(value["series"]), []).append(i)
+    return groups
+
+
+def _cover_series(values: Sequence[Spec], points: Sequence[Place]) -> list[Box]:
+    """The boxes of the lines that join the points of a series, in small steps."""
+    boxes: list[Box] = []
+    for series in _group_series(values).values():
+        ordered = sorted((points[i] for i in series), key=itemgetter(0))
+        for (x, y), (right, low) in pairwise(ordered):
+            steps = [(x + (right - x) * s / 12, y + (low - y) * s / 12) for s in range(1, 12)]
+            boxes += cover_points(steps)
+    return boxes
+
+
+def format_exact_share(share: float) -> str:
+    """A share with one digit, which says nobody and everybody only where it is so.
+
+    >>> format_exact_share(0.1234), format_exact_share(0), format_exact_share(0.9999)
+    ('12.3%', '0%', '>99.9%')
+    """
+    return format_percent(share, 1) if share < 0.0995 or share > 0.995 else f"{share:.1%}"
+
+
+def format_loss(loss: JsonObject) -> str:
+    """A loss; at 1 it may be more.
+
+    >>> format_loss({"mean": 0.25}), format_loss({"mean": 1.0})
+    ('0.250', '≥ 1')
+    """
+    return "≥ 1" if loss["mean"] >= CAP else f"{loss['mean']:.3f}"
+
+
+def format_gain(added: JsonObject, seeds: int) -> str:
+    """A difference of shares in points, give or take half of the way from least to most.
+
+    >>> format_gain({"mean": 0.123, "low": 0.1, "high": 0.14}, seeds=3)
+    '12.3 ± 2.0'
+    >>> format_gain({"mean": -0.01}, seeds=1)
+    '−1.0'
+    """
+    mean = f"{100 * added['mean']:.1f}".replace("-", "−")
+    return f"{mean} ± {50 * (added['high'] - added['low']):.1f}" if seeds > 1 else mean
+
+
+def format_epsilon_each(epsilon: str) -> str:
+    """The ε of each of the two releases.
+
+    >>> format_epsilon_each("1/2")
+    'ε = 0.5 each'
+    """
+    return f"ε = {float(Fraction(epsilon)):.6g} each"
+
+
+def summarise_comparison(facts: JsonObject) -> str:
+    """The finding in a sentence: the rule that adds most, and noise at about its loss."""
+    comparisons = facts["compared"]
+    if not comparisons:
+        return f"{facts['column']} guessed right from two overlapping releases, and what they lose"
+    first, seeds = comparisons[0], facts["seeds"]
+    same_rule = [pair for pair in comparisons if pair["rule"] == first["rule"]]
+    return (
+        f"{first['rule']}, loss {first['losses'][0]:.3f}: being in both tables adds "
+        f"{format_gain(first['added'][0], seeds)} points to {facts['column']} guessed right; at "
+        f"about that loss {describe_noise_at_equal_loss(same_rule, seeds)}"
+    )
+
+
+def describe_noise_at_equal_loss(comparisons: Sequence[JsonObject], seeds: int) -> str:
+    """What each form of noise adds, with its loss."""
+    return ", ".join(
+        f"{pair['form']} at {format_epsilon_each(pair['epsilon'])} "
+        f"(loss {format_loss({'mean': pair['losses'][1]})}) "
+        f"{format_gain(pair['added'][1], seeds)}"
+        for pair in comparisons
+    )
+
+
+def shorten_rule_names(rules: Sequence[str]) -> dict[str, str]:
+    """Rules by the parts that not all of them share.
+
+    >>> list(shorten_rule_names(["k-anonymity k=5", "k-anonymity k=5 & alpha-k k=5"]).values())
+    ['k-anonymity k=5', '+ alpha-k k=5']
+    """
+    parts = {rule: rule.split(" & ") for rule in rules}
+    shared = set.intersection(*map(set, parts.values())) if len(parts) > 1 else set()
+    own = {rule: [part for part in parts[rule] if part not in shared] for rule in parts}
+    return {
+        rule: f"+ {' & '.join(left)}" if left and left != parts[rule] else rule
+        for rule, left in own.items()
+    }
+
+
+def join_rules(rules: Sequence[str]) -> str:
+    """Rules in a sentence, each as it is typed."""
+    return join_all_names([f"`{rule}`" for rule in rules])

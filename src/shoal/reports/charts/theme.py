@@ -96,7 +96,7 @@ def make_chart(
     ``columns`` maps the fields worth reading to their headings: the table behind the chart.
     Every text in it becomes `clean_text` here, whoever wrote it: a name, a value, a sentence.
     """
-    made: Spec = _plain(
+    spec: Spec = _plain(
         {
             "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
             "title": textwrap.wrap(clean_text(title), 76) or "",
@@ -109,16 +109,15 @@ def make_chart(
             **body,
         }
     )
-    return made
+    return spec
 
 
 def make_empty_chart(title: str) -> Spec:
-    """A chart of which only the title is told: why it is not drawn."""
+    """A chart without a drawing; its title says why."""
     return make_chart(title, "Nothing is drawn.", [], {}, height=1, mark="rule", encoding={})
 
 
 def _plain(node: Any) -> Any:
-    """What JSON can hold and an engine can draw: Python's numbers for numpy's, clean text."""
     if isinstance(node, dict):
         return {key: _plain(part) for key, part in node.items()}
     if isinstance(node, list | tuple):
@@ -129,7 +128,7 @@ def _plain(node: Any) -> Any:
 
 
 def join_title(spec: Spec) -> str:
-    """The chart's title as one line."""
+    """Return the chart's title as one line."""
     title = spec.get("title", "")
     text = title.get("text", "") if isinstance(title, dict) else title
     return text if isinstance(text, str) else " ".join(text)
@@ -151,9 +150,9 @@ def draw_svg(spec: Spec, *, adaptive: bool = True, heading: bool = True) -> str:
     import vl_convert
 
     _refuse_addresses(spec)
-    drawn = dict(spec) if heading else {k: v for k, v in spec.items() if k != "title"}
+    spec_drawn = spec if heading else {k: v for k, v in spec.items() if k != "title"}
     # JSON text and not the dict: vl-convert would read a NaN; json refuses it here.
-    text = vl_convert.vegalite_to_svg(json.dumps(drawn, allow_nan=False), allowed_base_urls=[])
+    text = vl_convert.vegalite_to_svg(json.dumps(spec_drawn, allow_nan=False), allowed_base_urls=[])
     return _label(text, join_title(spec), str(spec.get("description", "")), adaptive)
 
 
@@ -169,7 +168,6 @@ def clean_text(text: object) -> str:
 
 
 def _label(text: str, title: str, about: str, adaptive: bool) -> str:
-    """The drawing with `<title>`, `<desc>` and an accessible name, colours made adaptive."""
     ElementTree.register_namespace("", _SVG)
     root = ElementTree.fromstring(text)
     if adaptive:
@@ -193,7 +191,7 @@ def _follow_page(element: ElementTree.Element) -> None:
 
 
 def _refuse_addresses(node: Any) -> None:
-    """A report must draw offline and tell nobody that it is read: data stands in the chart."""
+    # A report must draw offline and tell nobody that it is read: data stands in the chart.
     if isinstance(node, dict):
         if "url" in node:
             raise UsageError(

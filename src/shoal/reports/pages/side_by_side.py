@@ -1,25 +1,26 @@
 """The page of both schools side by side: the chart, the paper's conclusion, and every guarantee.
 
 It is drawn from a comparison's JSON (``outcomes``, ``compared``, ``base``, ``column``, ``rows``,
-``people``, ``control``, ``seeds``, ``holds``), for its publisher: it tells more about the table
+``people``, ``control``, ``seeds``, ``holds``), for its publisher: it says more about the table
 than a release does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from shoal.reports.charts.side_by_side import chart_side_by_side
-from shoal.reports.document import Block, Callout, Chart, Page, Section, Table
-from shoal.reports.pages.side_by_side_wording import (
+from shoal.reports.charts.side_by_side import (
+    chart_side_by_side,
     describe_noise_at_equal_loss,
     format_exact_share,
     format_gain,
     format_loss,
     join_rules,
-    shorten_rule_names,
+    list_outcomes_with_release,
+    shorten_outcome_rules,
 )
+from shoal.reports.document import Block, Callout, Chart, Page, Section, Table
 
 JsonObject = Mapping[str, Any]
 
@@ -43,7 +44,7 @@ SCHOOLS = (
 
 def render_side_by_side(facts: JsonObject) -> Page:
     """The whole comparison as a page."""
-    one, other = facts["rows"]
+    first, second = facts["rows"]
     return Page(
         "Both schools, side by side",
         (
@@ -51,8 +52,8 @@ def render_side_by_side(facts: JsonObject) -> Page:
             Section("Every guarantee", (), tabulate_outcomes(facts)),
             _rests_on(facts),
         ),
-        lead=f"Two tables of {one:,} and {other:,} rows, {facts['people']:,} people in both, are "
-        "published under each guarantee, and the same adversary joins the two releases.",
+        lead=f"Two tables of {first:,} and {second:,} rows, {facts['people']:,} people in both, "
+        "are published under each guarantee, and the same adversary joins the two releases.",
         foot="Made by `shoal frontier --side-by-side`. For the publisher: nothing was published, "
         "and noise was drawn with a seed, which protects nobody.",
         data={**facts, "public": False},
@@ -65,78 +66,75 @@ def render_comparison(facts: JsonObject) -> tuple[Block, ...]:
 
 
 def _by_column(facts: JsonObject) -> list[Block]:
-    """What being in both tables adds by each sensitive column, where there are several."""
-    each = facts.get("by_column") or []
     rows = tuple(
-        (one["column"], f"{100 * one['added']:.1f} points", format_exact_share(one["base"]))
-        for one in each
+        (
+            column["column"],
+            f"{100 * column['added']:.1f} points",
+            format_exact_share(column["base"]),
+        )
+        for column in facts.get("by_column") or ()
     )
     head = ("sensitive column", "being in both adds, by classes", "most common value")
-    told = f"Each sensitive column; drawn below: {facts['column']}"
-    return [Table(head, rows, told)] if rows else []
+    caption = f"Each sensitive column; drawn below: {facts['column']}"
+    return [Table(head, rows, caption)] if rows else []
 
 
 def judge_conclusion(facts: JsonObject) -> Callout:
     """The paper's conclusion, put to a test that may fail."""
     if not facts["compared"]:
         return Callout(f"{CONCLUSION} One of the schools made no release here.", "note")
-    told = f"{CONCLUSION} {TEST} {_judged(facts)} {_settled(facts)}"
+    words = f"{CONCLUSION} {TEST} {_describe_test(facts)} {_describe_settled(facts)}"
     if facts["holds"] is None:
-        return Callout(told, "note", "One seed does not tell whether the conclusion holds here")
+        return Callout(words, "note", "One seed does not tell whether the conclusion holds here")
     if facts["holds"]:
-        rules = {one["rule"] for one in facts["compared"]}
-        kept = rules - {one["rule"] for one in facts["compared"] if not one["worse"]}
-        heading = f"The paper's conclusion holds here, for {len(kept)} of {len(rules)} rules"
-        return Callout(told, "warning", heading)
-    return Callout(told, "note", "The paper's conclusion does not hold here")
+        rules = {pair["rule"] for pair in facts["compared"]}
+        worse = rules - {pair["rule"] for pair in facts["compared"] if not pair["worse"]}
+        heading = f"The paper's conclusion holds here, for {len(worse)} of {len(rules)} rules"
+        return Callout(words, "warning", heading)
+    return Callout(words, "note", "The paper's conclusion does not hold here")
 
 
-def _judged(facts: JsonObject) -> str:
-    """Of the rule that adds most in full, of the others which add more than noise."""
+def _describe_test(facts: JsonObject) -> str:
+    """The rule that adds most in full; of the others, which add more than noise."""
     seeds, names = facts["seeds"], _rules(facts)
     by_rule: dict[str, list[JsonObject]] = {}
-    for one in facts["compared"]:
-        by_rule.setdefault(str(one["rule"]), []).append(one)
+    for pair in facts["compared"]:
+        by_rule.setdefault(str(pair["rule"]), []).append(pair)
     (first, own), *others = by_rule.items()
-    told = (
+    words = (
         f"`{first}` (loss {own[0]['losses'][0]:.3f}) adds "
         f"{format_gain(own[0]['added'][0], seeds)} "
         f"points; at about that loss {describe_noise_at_equal_loss(own, seeds)}."
     )
-    worse = [names[rule] for rule, some in others if all(one["worse"] for one in some)]
+    worse = [names[rule] for rule, pairs in others if all(pair["worse"] for pair in pairs)]
     alike = [names[rule] for rule, _ in others if names[rule] not in worse]
     if worse:
-        told += f" More than every form at its nearest loss adds also {join_rules(worse)}."
+        words += f" More than every form at its nearest loss adds also {join_rules(worse)}."
     if alike:
-        told += f" It fails, in a seed or for a form, with {join_rules(alike)}."
-    return told
+        words += f" It fails, in a seed or for a form, with {join_rules(alike)}."
+    return words
 
 
-def _settled(facts: JsonObject) -> str:
-    """Which rules settle somebody for certain; that noise settles nobody is no finding."""
+def _describe_settled(facts: JsonObject) -> str:
     names = _rules(facts)
     shares = {
-        names[str(one["name"])]: one["settled"]["mean"]
-        for one in _made(facts)
-        if not one["epsilon"]
+        names[str(outcome["name"])]: outcome["settled"]["mean"]
+        for outcome in list_outcomes_with_release(facts)
+        if not outcome["epsilon"]
     }
-    some = [
+    parts = [
         f"{format_exact_share(share)} by `{rule}`" for rule, share in shares.items() if share > 0
     ]
-    none = [rule for rule, share in shares.items() if share == 0]
-    told = [*some, *([f"nobody by {join_rules(none)}"] if none else [])]
+    if none := [rule for rule, share in shares.items() if share == 0]:
+        parts.append(f"nobody by {join_rules(none)}")
     return (
         f"Of the people in both, the value of so many is settled for certain, and rightly: "
-        f"{', '.join(told)}. Noise settles nobody's by construction: it excludes no value."
+        f"{', '.join(parts)}. Noise settles nobody's by construction: it excludes no value."
     )
 
 
 def _rules(facts: JsonObject) -> dict[str, str]:
-    return shorten_rule_names([str(one["name"]) for one in _made(facts) if not one["epsilon"]])
-
-
-def _made(facts: JsonObject) -> list[JsonObject]:
-    return [one for one in facts["outcomes"] if one["loss"] is not None]
+    return shorten_outcome_rules(list_outcomes_with_release(facts))
 
 
 def _words(facts: JsonObject) -> tuple[str, ...]:
@@ -150,14 +148,23 @@ def _words(facts: JsonObject) -> tuple[str, ...]:
 
 def tabulate_outcomes(facts: JsonObject) -> tuple[Block, ...]:
     """Every guarantee with its figures, both schools at about equal loss, and what was not made."""
-    made, names, seeds = _made(facts), _rules(facts), facts["seeds"]
+    outcomes, names, seeds = list_outcomes_with_release(facts), _rules(facts), facts["seeds"]
     blocks: list[Block] = []
-    if made:
-        right = tuple((_name(one, names), *_right(one, seeds)) for one in made)
-        known = tuple((_name(one, names), *_shares(one, _KNOWN)) for one in made)
-        blocks.append(Table(("Guarantee", *_RIGHT), right, f"Guessed right. {_spread(seeds)}"))
+    if outcomes:
+        labels = [names.get(str(outcome["name"]), str(outcome["name"])) for outcome in outcomes]
+        right = tuple(
+            (label, *_right(outcome, seeds))
+            for label, outcome in zip(labels, outcomes, strict=True)
+        )
+        known = tuple(
+            (label, *_shares(outcome, _KNOWN.values()))
+            for label, outcome in zip(labels, outcomes, strict=True)
+        )
+        blocks.append(
+            Table(("Guarantee", *_RIGHT), right, f"Guessed right. {_describe_seeds(seeds)}")
+        )
         blocks.append(Table(("Guarantee", *_KNOWN), known, "Known for certain, or nearly"))
-        blocks += _equal(facts, names)
+        blocks += _at_equal_loss(facts, names)
     if missing := _not_made(facts["outcomes"]):
         blocks.append(Table(("Guarantee", "Why"), missing, "Not made"))
     return tuple(blocks)
@@ -167,43 +174,37 @@ _RIGHT = ("Loss", "Without noise", "Right", "Control", "Added", "At most")
 _KNOWN = {"Settled": "settled", "Sure": "sure", "Control, sure": "control_sure"}
 
 
-def _name(one: JsonObject, names: Mapping[str, str]) -> str:
-    return names.get(str(one["name"]), str(one["name"]))
-
-
-def _right(one: JsonObject, seeds: int) -> tuple[str, ...]:
+def _right(outcome: JsonObject, seeds: int) -> tuple[str, ...]:
     return (
-        format_loss(one["loss"]),
-        "–" if one["noiseless"] is None else format_loss(one["noiseless"]),
-        *_shares(one, {"Right": "right", "Control": "control"}),
-        format_gain(one["added"], seeds),
-        "–" if one["bound"] is None else format_exact_share(one["bound"]),
+        format_loss(outcome["loss"]),
+        "–" if outcome["noiseless"] is None else format_loss(outcome["noiseless"]),
+        *_shares(outcome, ("right", "control")),
+        format_gain(outcome["added"], seeds),
+        "–" if outcome["bound"] is None else format_exact_share(outcome["bound"]),
     )
 
 
-def _shares(one: JsonObject, shares: Mapping[str, str]) -> tuple[str, ...]:
-    return tuple(format_exact_share(one[share]["mean"]) for share in shares.values())
+def _shares(outcome: JsonObject, keys: Iterable[str]) -> tuple[str, ...]:
+    return tuple(format_exact_share(outcome[key]["mean"]) for key in keys)
 
 
-def _equal(facts: JsonObject, names: Mapping[str, str]) -> list[Block]:
-    """Each rule beside each form of noise."""
+def _at_equal_loss(facts: JsonObject, names: Mapping[str, str]) -> list[Block]:
     rows = tuple(
         (
-            names[str(one["rule"])],
-            f"{one['losses'][0]:.3f}",
-            str(one["noise"]),
-            format_loss({"mean": one["losses"][1]}),
-            format_gain(one["more"], facts["seeds"]),
+            names[str(pair["rule"])],
+            f"{pair['losses'][0]:.3f}",
+            str(pair["noise"]),
+            format_loss({"mean": pair["losses"][1]}),
+            format_gain(pair["more"], facts["seeds"]),
         )
-        for one in facts["compared"]
+        for pair in facts["compared"]
     )
     head = ("Classes", "Loss", "Noise", "Its loss", "Classes add more by")
     caption = "At about equal loss: each rule with each form at the ε whose loss is the nearest"
     return [Table(head, rows, caption)] if rows else []
 
 
-def _spread(seeds: int) -> str:
-    """How figures come about."""
+def _describe_seeds(seeds: int) -> str:
     if seeds < 2:
         return "One seed, which does not tell how far figures are from those of another"
     return (
@@ -213,11 +214,10 @@ def _spread(seeds: int) -> str:
 
 
 def _not_made(outcomes: Sequence[JsonObject]) -> tuple[tuple[str, str], ...]:
-    """Each reason once, with those that have it."""
     reasons: dict[str, list[str]] = {}
-    for one in outcomes:
-        if one["reason"]:
-            reasons.setdefault(str(one["reason"]), []).append(str(one["name"]))
+    for outcome in outcomes:
+        if outcome["reason"]:
+            reasons.setdefault(str(outcome["reason"]), []).append(str(outcome["name"]))
     return tuple(("; ".join(names), reason) for reason, names in reasons.items())
 
 

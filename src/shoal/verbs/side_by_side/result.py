@@ -19,14 +19,14 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from shoal.core.release import EDITION, to_json_value
-from shoal.reports.document import Page
-from shoal.reports.pages.side_by_side import render_side_by_side
-from shoal.reports.pages.side_by_side_wording import (
+from shoal.reports.charts.side_by_side import (
     format_exact_share,
     format_gain,
     format_loss,
     summarise_comparison,
 )
+from shoal.reports.document import Page
+from shoal.reports.pages.side_by_side import render_side_by_side
 
 # What comes of one guarantee: what its releases cost, and what two of them joined give away.
 
