@@ -30,7 +30,7 @@ from shoal.releases.forms._noise.plan import MarginalPlan, settle_kinds
 from shoal.releases.forms.counts import Counts, add_noise
 from shoal.releases.forms.synthetic import Synthetic
 from shoal.releases.reader import open_frame
-from shoal.reports.noise.evidence import mean_noise_size
+from shoal.reports.sections.usefulness import mean_noise_size
 
 EPSILONS = ("0.1", "0.3", "1", "3", "10")
 NEAR = 1.05

@@ -17,7 +17,7 @@ from shoal.dp.consistency import make_consistent
 from shoal.dp.mechanisms import GAUSSIAN, LAPLACE
 from shoal.dp.seeded_draws import draw_gaussian, draw_laplace
 from shoal.reports.document import Callout, Chart, Page, Table
-from shoal.reports.noise.evidence import mean_noise_size
+from shoal.reports.sections.usefulness import mean_noise_size
 
 PEOPLE = 347
 SCHEMA = """

@@ -13,7 +13,7 @@ from tests.releases.forms.noise_tables import PEOPLE, SCHEMA
 import shoal
 from shoal.cli.main import main
 from shoal.core.errors import SchemaError, UsageError
-from shoal.reports.noise.promise import explain_noise_promise
+from shoal.reports.sections.differential_privacy import explain_noise_promise
 
 OPEN = SCHEMA.set(age=shoal.quasi())
 """The schema without a kind, bounds or a domain for the age, which is a number in the table."""

@@ -42,11 +42,11 @@ from shoal.reports.format import (
     state_count,
     state_share,
 )
-from shoal.reports.noise.promise import build_promise_section as noise
 from shoal.reports.redact import list_public_facts
 from shoal.reports.sections.collusion import build_collusion_section as insiders
 from shoal.reports.sections.composition import build_composition_section as beside
 from shoal.reports.sections.composition import list_composition_facts as composed
+from shoal.reports.sections.differential_privacy import build_promise_section as noise
 from shoal.reports.sections.differential_privacy import render_promise_warnings, summarise_promise
 from shoal.reports.sections.identifiability import (
     HIGH_CONFIDENCE,

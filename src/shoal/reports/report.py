@@ -8,17 +8,21 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from importlib.metadata import PackageNotFoundError
 from importlib.metadata import version as installed
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.adversary.context import build_context
+from shoal.adversary.runner import RED_TEAM, AttackRequest, check_attack_options, describe_error
+from shoal.attacks import attacks, needs_of
 from shoal.core.column import PUBLISHED_ROLES, Column
 from shoal.core.errors import UsageError
 from shoal.core.hierarchy import Flat
 from shoal.core.model import Model, Number, unwrap_rule
-from shoal.core.release import MANIFEST_NAME, Verdict
+from shoal.core.release import MANIFEST_NAME, Finding, Verdict
 from shoal.core.schema import Schema
 from shoal.core.tally import Tally
 from shoal.engines.protocol import Frame
@@ -50,7 +54,6 @@ from shoal.releases.reader import open_frame, open_labels, parse_released_schema
 from shoal.releases.recount import Recount, count_class_rows, recount
 from shoal.releases.tallying import encode
 from shoal.releases.verification import VerifyOptions, recount_and_judge
-from shoal.reports.attack_trials import run_trials
 from shoal.reports.attack_wording import reword_for_answers
 from shoal.reports.context import read_context
 from shoal.reports.distribution import Distribution, make_distribution
@@ -58,12 +61,12 @@ from shoal.reports.document import Page, check_page_place
 from shoal.reports.evidence import DROPPED, FATES, ColumnFate, Evidence
 from shoal.reports.noise.evidence import find_noise_release, gather_noise_evidence
 from shoal.reports.noise.page import build_noise_page
-from shoal.reports.noise.promise import estimate_answers, explain_noise_promise
 from shoal.reports.options import ReportRequest, list_commands, parse_threshold
 from shoal.reports.redact import FEWEST, redact_evidence
 from shoal.reports.release_page import build_release_page
 from shoal.reports.sections.collusion import examine_collusion
 from shoal.reports.sections.composition import examine_composition
+from shoal.reports.sections.differential_privacy import estimate_answers, explain_noise_promise
 from shoal.reports.sections.knowledge import (
     PIECES,
     check_pieces,
@@ -71,7 +74,7 @@ from shoal.reports.sections.knowledge import (
     explain_not_run,
 )
 from shoal.verbs.audit import Audit, audit, tally_with_published
-from shoal.verbs.red_team import RedTeam
+from shoal.verbs.red_team import RedTeam, attempt_attack, rank_findings
 from shoal.verbs.verify import verify
 
 DEFAULT_THRESHOLD = Fraction(1, 5)
@@ -250,7 +253,7 @@ def gather_evidence(given: ReportRequest, progress: Progress = ignore_progress) 
     reading = given.settings.get("reading") or {}
     sizes_before, distributions = _compared(given.original, source, count, reading)
     progress("attacking", 0, 1)
-    tested = _attacked(given, source, progress)
+    tested = _run_attacks(given, source, progress)
     names = [column.name for column in source.schema.sensitive]
     learnt = given.columns or tuple(names)
     known, unexamined = examine_knowledge(
@@ -380,19 +383,62 @@ def _verified(given: ReportRequest, source: ReportSource) -> Verdict | None:
     return verify(source.table, source.schema, given.rule, accept_keep=accept_keep)
 
 
-def _attacked(given: ReportRequest, source: ReportSource, progress: Progress) -> RedTeam:
-    """Folders say their own roles, and need no bounds: these do not bind whom others look for."""
-    return run_trials(
-        (given.release, *given.others),
-        schema=source.stated if given.schema else None,
-        targets=given.targets if given.targets is not None else given.original,
-        control=given.control,
-        on=given.columns or None,
-        seed=given.seed,
-        show=given.show,
+def _run_attacks(request: ReportRequest, source: ReportSource, progress: Progress) -> RedTeam:
+    """Attack the release in every way that applies: alone, with each other one, with all of them.
+
+    What others' releases give away without this one is not the report's business. Unlike in
+    `shoal.red_team` it is no error when nothing can be tried: the report says so. Folders state
+    their own roles, and need no bounds: these do not bind whom others look for.
+    """
+    releases = (request.release, *request.others)
+    options = {key: value for key, value in request.settings.items() if key != "accept_keep"}
+    sample, reading = options.pop("sample", None), options.pop("reading", None)
+    attack_request = AttackRequest(
+        on=request.columns or None,
+        sample=sample,
+        seed=request.seed,
+        relation=options.pop("relation", ""),
         progress=progress,
-        **{key: value for key, value in given.settings.items() if key != "accept_keep"},
+        options=options,
     )
+    check_attack_options(RED_TEAM, options)
+    context = build_context(
+        releases,
+        source.stated if request.schema else None,
+        request.targets if request.targets is not None else request.original,
+        request.control,
+        request.show,
+        progress,
+        reading,
+    ).sampled(sample, request.seed)
+    findings: list[Finding] = []
+    skipped: list[tuple[str, str]] = []
+    for number, name in enumerate(attacks()):
+        progress("attacking", number, len(attacks()))
+        for group in _group_releases(name, len(releases)):
+            is_pair = 1 < len(group) < len(releases)
+            label = f"{name} with release {group[1] + 1}" if is_pair else name
+            result = attempt_attack(name, context, group, attack_request)
+            if isinstance(result, Finding):
+                by_column = tuple(replace(finding, attack=label) for finding in result.by_column)
+                findings.append(replace(result, attack=label, by_column=by_column))
+                skipped += [(f"{label} on {column}", why) for column, why in result.not_evaluated]
+            else:
+                skipped.append((label, describe_error(result)))
+    return RedTeam(rank_findings(findings), tuple(skipped))
+
+
+def _group_releases(name: str, count: int) -> list[tuple[int, ...]]:
+    """The releases that an attack takes at once, the first always among them.
+
+    It comes last where an attack counts the rows of the last: the report is about the first.
+    """
+    most = needs_of(name).max_releases
+    if needs_of(name).targets_last_release and count > 1:
+        return [(*range(1, count), 0)]
+    if most is None or count <= most:
+        return [tuple(range(count))]
+    return [(0, *others) for others in combinations(range(1, count), most - 1)]
 
 
 def _sizes(rows: Any) -> dict[int, int]:
