@@ -175,7 +175,7 @@ def test_the_targets_of_make_exist():
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_names_and_requirements_that_are_quoted_exist(page):
     text = text_of(page)
-    submodules = {"dp", "testing"}
+    submodules = {"dp", "studies", "testing"}
     names = set(re.findall(r"\bshoal\.([A-Za-z]\w*)\b(?!/|\.csv)", text)) - {"toml"}
     assert names - set(shoal.__all__) - submodules == set()
     models = "|".join(registry())

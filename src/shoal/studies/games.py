@@ -29,7 +29,7 @@ Chances = Mapping[Any, Fraction]
 """What can be seen, and how probable it is."""
 Belief = Mapping[Table, Fraction]
 
-MOST = 5_000
+MAX_TABLES = 5_000
 """More tables than these are not written down."""
 NEVER = Fraction(0)
 
@@ -57,20 +57,20 @@ class Mechanism:
     def odds(self) -> Fraction | None:
         """e^ε for the least ε that holds; None where no ε does."""
         largest = Fraction(1)
-        for one, other in self.neighbours():
-            for output, chance in self.chances[one].items():
-                beside = self.chances[other].get(output, NEVER)
-                if chance and not beside:
+        for table, neighbour in self.neighbours():
+            for output, chance in self.chances[table].items():
+                other_chance = self.chances[neighbour].get(output, NEVER)
+                if chance and not other_chance:
                     return None
-                largest = max(largest, chance / beside) if chance else largest
+                largest = max(largest, chance / other_chance) if chance else largest
         return largest
 
     def delta(self, odds: Fraction, most: Iterable[Table] | None = None) -> Fraction:
         """The least δ that holds with e^ε = odds, at all tables or at ``most`` (definition 16)."""
-        looked = set(self.chances if most is None else most)
-        pairs = (pair for pair in self.neighbours() if looked & set(pair))
+        included = set(self.chances if most is None else most)
+        pairs = (pair for pair in self.neighbours() if included & set(pair))
         return max(
-            (excess(self.chances[one], self.chances[other], odds) for one, other in pairs),
+            (excess(self.chances[table], self.chances[other], odds) for table, other in pairs),
             default=NEVER,
         )
 
@@ -96,11 +96,12 @@ def distance(one: Chances, other: Chances) -> Fraction:
 
 def unlike(one: Chances, other: Chances, odds: Fraction) -> Fraction:
     """The chance in ``one`` of an output whose two chances differ by more than odds² (lemma 18)."""
-    square, found = odds * odds, NEVER
+    square, total = odds * odds, NEVER
     for output, chance in one.items():
-        beside = other.get(output, NEVER)
-        found += chance if chance > square * beside or beside > square * chance else NEVER
-    return found
+        other_chance = other.get(output, NEVER)
+        if chance > square * other_chance or other_chance > square * chance:
+            total += chance
+    return total
 
 
 def posterior(
@@ -110,9 +111,9 @@ def posterior(
 
     People are counted from 0.
     """
-    seen = {table: table if person is None else replaced(table, person) for table in belief}
+    inputs = {table: table if person is None else replaced(table, person) for table in belief}
     joint = {
-        table: chance * mechanism.chances[seen[table]].get(output, NEVER)
+        table: chance * mechanism.chances[inputs[table]].get(output, NEVER)
         for table, chance in belief.items()
     }
     total = sum(joint.values(), NEVER)
@@ -146,7 +147,7 @@ class Played:
 
     def exceeding(self, bound: Fraction | float) -> Fraction:
         """The chance that for any person at all the distance exceeds a bound."""
-        return sum((one.chance for one in self.moves if max(one.distances) > bound), NEVER)
+        return sum((move.chance for move in self.moves if max(move.distances) > bound), NEVER)
 
 
 def play(mechanism: Mechanism, belief: Belief) -> Played:
@@ -170,22 +171,23 @@ def play(mechanism: Mechanism, belief: Belief) -> Played:
 def _distances(mechanism: Mechanism, belief: Belief, output: Hashable) -> tuple[Fraction, ...]:
     true = posterior(mechanism, belief, output) or {}
     games = (posterior(mechanism, belief, output, at) for at in range(mechanism.people))
-    return tuple(Fraction(1) if one is None else distance(true, one) for one in games)
+    return tuple(Fraction(1) if game is None else distance(true, game) for game in games)
 
 
 def tables(people: int, values: int = 2) -> tuple[Table, ...]:
     """All tables of so many people, each with one of so many values."""
-    if min(people, values) < 1 or values**people > MOST:
+    if min(people, values) < 1 or values**people > MAX_TABLES:
         raise UsageError(
-            f"Games are played on 1 to {MOST:,} tables.", "take fewer people, or fewer values."
+            f"Games are played on 1 to {MAX_TABLES:,} tables.",
+            "take fewer people, or fewer values.",
         )
     return tuple(product(range(values), repeat=people))
 
 
 def uniform(among: Iterable[Table]) -> Belief:
     """The belief that every one of these tables is as likely as any other."""
-    found = tuple(among)
-    return dict.fromkeys(found, Fraction(1, len(found)))
+    possible = tuple(among)
+    return dict.fromkeys(possible, Fraction(1, len(possible)))
 
 
 def written(name: str, among: Iterable[Table], chances: Callable[[Table], Chances]) -> Mechanism:
@@ -208,11 +210,11 @@ def responses(people: int, values: int, odds: Fraction) -> Mechanism:
     whole = odds + values - 1
 
     def chances(table: Table) -> Chances:
-        found: dict[Hashable, Fraction] = {}
-        for answer in tables(people, values):
-            same = sum(told == true for told, true in zip(answer, table, strict=True))
-            found[answer] = odds**same / whole**people
-        return found
+        probabilities: dict[Hashable, Fraction] = {}
+        for answers in tables(people, values):
+            same = sum(answer == true for answer, true in zip(answers, table, strict=True))
+            probabilities[answers] = odds**same / whole**people
+        return probabilities
 
     return written("randomised response", tables(people, values), chances)
 
@@ -223,8 +225,8 @@ def counting(people: int, odds: Fraction) -> Mechanism:
 
     def chances(table: Table) -> Chances:
         inside = {
-            seen: (1 - ratio) / (1 + ratio) * ratio ** abs(seen - sum(table))
-            for seen in range(1, people)
+            count: (1 - ratio) / (1 + ratio) * ratio ** abs(count - sum(table))
+            for count in range(1, people)
         }
         low, high = sum(table), people - sum(table)
         return {0: ratio**low / (1 + ratio), **inside, people: ratio**high / (1 + ratio)}
@@ -232,7 +234,7 @@ def counting(people: int, odds: Fraction) -> Mechanism:
     return written("noisy count", tables(people), chances)
 
 
-def one_record(people: int, values: int) -> Mechanism:
+def random_record(people: int, values: int) -> Mechanism:
     """The paper's warning: whose row it is, and the row, of one person drawn at random."""
     return written(
         "one record",
@@ -245,7 +247,7 @@ def leaking(mechanism: Mechanism, delta: Fraction) -> Mechanism:
     """A mechanism that publishes the table as it is with chance δ, and else does as before."""
 
     def chances(table: Table) -> Chances:
-        kept = {output: (1 - delta) * p for output, p in mechanism.chances[table].items()}
-        return {**kept, ("table", table): delta}
+        scaled = {output: (1 - delta) * p for output, p in mechanism.chances[table].items()}
+        return {**scaled, ("table", table): delta}
 
     return written(f"leaking {mechanism.name}", mechanism.chances, chances)

@@ -11,16 +11,17 @@ import pytest
 from shoal.core.errors import UsageError
 from shoal.core.theory.odds import move_belief
 from shoal.dp.beliefs import bound_improbable, bound_improbable_in_paper
-from shoal.dp.games import (
+from shoal.dp.semantics import semantic_privacy, semantic_privacy_for_most
+from shoal.studies.games import (
     Mechanism,
     counting,
     distance,
     excess,
     exclusive_or,
     leaking,
-    one_record,
     play,
     posterior,
+    random_record,
     replaced,
     responses,
     tables,
@@ -28,7 +29,6 @@ from shoal.dp.games import (
     unlike,
     written,
 )
-from shoal.dp.semantics import semantic_privacy, semantic_privacy_for_most
 
 HALF, TWO, THREE = Fraction(1, 2), Fraction(2), Fraction(3)
 KNOWN = {(1, 0): HALF, (1, 1): HALF}
@@ -185,7 +185,7 @@ def test_theorem_17_holds_where_most_tables_are_private():
 
 @pytest.mark.parametrize("people", [2, 3, 5])
 def test_a_small_statistical_distance_publishes_a_whole_record(people):
-    mechanism = one_record(people, 2)
+    mechanism = random_record(people, 2)
     assert mechanism.variation() == Fraction(1, people)
     assert mechanism.odds() is None
     belief = uniform(tables(people))
