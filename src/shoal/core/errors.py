@@ -13,10 +13,15 @@
         └── OutputError       the result cannot be written
 
 The number is the exit code of the command line.
+
+`refuse_database_address` keeps passwords out of errors: ``postgresql:user:password@host`` lacks
+its slashes, and taken for a path it would be printed where that file is missing.
 """
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Callable, Sequence
 
 
@@ -129,3 +134,32 @@ class HierarchyError(InputError):
 
 class OutputError(InputError):
     """The result cannot be written."""
+
+
+_DATABASES = r"postgres(?:ql)?|pgsql|mysql|mariadb|mssql|oracle|sqlserver|mongodb|redis|jdbc|odbc"
+_ADDRESS = re.compile(
+    rf"\s*(?:(?:{_DATABASES})(?:\+\w+)?\s*(?::|//)|sqlite:|(?:[a-z][\w+.-]*:)?/*[^/\\@\s]+:[^/\\]*@)",
+    re.IGNORECASE,
+)
+
+
+def is_database_address(text: str) -> bool:
+    """Whether a text is an address of a database, well or badly written, and no path.
+
+    >>> [is_database_address(text) for text in ("postgresql:ann:secret@host/db", "ann:secret@host")]
+    [True, True]
+    >>> paths = "people.csv", "C:\\\\data\\\\a@b.csv", "postgresql.csv"
+    >>> any(is_database_address(text) for text in paths)
+    False
+    """
+    return _ADDRESS.match(text) is not None
+
+
+def refuse_database_address(path: str | os.PathLike[str]) -> None:
+    """Refuse, without printing it, an address that stands where a path is meant."""
+    text = os.fspath(path)
+    if is_database_address(text) and not os.path.exists(text):
+        raise UsageError(
+            "An address of a database stands where a file is meant, or lacks its slashes.",
+            "write postgresql://USER@HOST/DATABASE or sqlite:///FILE, in full.",
+        )

@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 
 import shoal.engines.type_inference.value_forms as forms
 from shoal.core.column import LIKE_A_VALUE
-from shoal.core.database_address import refuse_address
-from shoal.core.errors import InputError, UsageError
+from shoal.core.errors import InputError, UsageError, refuse_database_address
 from shoal.core.schema import Field
 from shoal.engines.duckdb import DuckFrame, connect, translate_errors
 from shoal.engines.one_row import OneRow, refuse_open_table, split_one_row
@@ -249,7 +248,7 @@ def _named(
         return _Read(query_parquet(read_sql(source, spool, query)))
     if query is not None:
         raise UsageError("A query needs a database URL.", "Leave query= out.")
-    refuse_address(source)
+    refuse_database_address(source)
     path = _file(Path(source))
     suffix = path.with_suffix("").suffix if path.suffix.lower() == ".gz" else path.suffix
     suffix = suffix.lower()

@@ -18,8 +18,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from shoal.core.database_address import refuse_address
-from shoal.core.errors import InputError, OutputError, UsageError
+from shoal.core.errors import InputError, OutputError, UsageError, refuse_database_address
 from shoal.core.schema import Schema
 from shoal.core.spend import Number, Spend
 from shoal.dp.accounting import BASIC
@@ -747,7 +746,7 @@ def _key_file(where: str | Path, key: str | Path | None, new: bool = False) -> P
     if not isinstance(where, str | Path) or not Path(where).name:
         raise UsageError("A ledger is a file, or an address.", "write for example releases.db.")
     if "://" not in str(where):
-        refuse_address(where)
+        refuse_database_address(where)
     if key is not None:
         return Path(key)
     key_beside = None if "://" in str(where) else Path(where).with_suffix(".key")

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from shoal.core.database_address import refuse_address
-from shoal.core.errors import UsageError
+from shoal.core.errors import UsageError, refuse_database_address
 from shoal.core.model import Model
 from shoal.core.schema import Schema
 from shoal.core.spend import Number, Spend, parse_spend, to_exact
@@ -100,7 +99,7 @@ class OutputPlace(NamedTuple):
         """
         for path in (out, companion):
             if path is not None:
-                refuse_address(path)
+                refuse_database_address(path)
         return cls(
             None if out is None or dry_run else _named(Path(out)),
             None if companion is None else Path(companion),

@@ -15,8 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from shoal.core.database_address import refuse_address
-from shoal.core.errors import InputError, UsageError
+from shoal.core.errors import InputError, UsageError, refuse_database_address
 from shoal.core.release import MANIFEST_NAME, Release, read_manifest
 from shoal.core.schema import Schema
 from shoal.engines import open_table
@@ -198,7 +197,7 @@ def find_release_unchecked(source: Any) -> tuple[Path, dict[str, Any]] | None:
     if isinstance(folder, (str, Path)) and "://" not in str(folder):
         repair(Path(folder))
     if isinstance(folder, (str, Path)) and "://" not in str(folder) and not Path(folder).exists():
-        refuse_address(folder)
+        refuse_database_address(folder)
         raise InputError(f"There is no file or folder {Path(folder).name!r}.", "check the path.")
     if not isinstance(folder, (str, Path)):
         return None

@@ -14,8 +14,13 @@ from typing import Any
 
 from shoal.adversary.mechanism_audit import AUDITING
 from shoal.adversary.runner import RED_TEAM, check_attack_options, find_usage_error
-from shoal.core.database_address import refuse_address
-from shoal.core.errors import InputError, OutputError, ShoalError, UsageError
+from shoal.core.errors import (
+    InputError,
+    OutputError,
+    ShoalError,
+    UsageError,
+    refuse_database_address,
+)
 from shoal.core.model import Model, format_parameter, unwrap_rule
 from shoal.core.schema import Schema
 from shoal.engines.open_table import glimpse_fields
@@ -188,7 +193,7 @@ def _check_file(source: Any) -> None:
     path = Path(source)
     repair(path)
     if not path.exists():
-        refuse_address(source)
+        refuse_database_address(source)
         raise InputError(f"There is no file {path.name}.", "Check the path.")
     if not os.access(path, os.R_OK):
         raise InputError(f"{path.name} cannot be opened.", "Check who may read it.")
@@ -222,7 +227,7 @@ def _check_page(page: Path | None, internal: bool, name: str) -> None:
 
 def _check_ledger(ledger: Any, key: Any) -> None:
     if isinstance(ledger, str | Path) and "://" not in str(ledger):
-        refuse_address(ledger)
+        refuse_database_address(ledger)
         ShoalError.collect(
             partial(check_ledger_file, Path(ledger)),
             *([] if key is None else [partial(Keys.read, key)]),

@@ -24,8 +24,13 @@ from pathlib import Path
 import sqlalchemy as sa
 from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError, SQLAlchemyError
 
-from shoal.core.database_address import refuse_address
-from shoal.core.errors import InputError, OutputError, ShoalError, UsageError
+from shoal.core.errors import (
+    InputError,
+    OutputError,
+    ShoalError,
+    UsageError,
+    refuse_database_address,
+)
 from shoal.ledger.chain.keys import sync_parent_folder
 from shoal.ledger.chain.tables import ENTRIES
 
@@ -121,7 +126,7 @@ def open_database(
     """The place that a path or an address names; a file is made only if ``new``."""
     scheme, separator, rest = str(where).partition("://")
     if not separator:
-        refuse_address(where)
+        refuse_database_address(where)
         return _sqlite(Path(where), patience, new)
     if scheme.lower() == "sqlite":
         return _sqlite(Path(rest.removeprefix("/")), patience, new)
