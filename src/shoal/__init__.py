@@ -38,7 +38,7 @@ _WHERE = {
     "shoal.ledger": ("Admission", "Ledger", "Refused"),
     "shoal.verbs.look": ("Look", "look"),
     "shoal.verbs.m_privacy": ("MPrivate", "m_privacy"),
-    "shoal.releases.forms._noise.answer_estimates": ("Estimates", "estimates"),
+    "shoal.verbs.estimates": ("Estimates", "estimates"),
     "shoal.pool": ("Pooled", "pool_add", "pool_init", "pool_publish", "pool_status"),
     "shoal.verbs.publish": ("publish",),
     "shoal.verbs.red_team": ("RedTeam", "red_team"),

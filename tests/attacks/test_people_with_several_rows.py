@@ -28,10 +28,13 @@ from shoal.core.theory.adversary_view import (
     Targets,
     View,
 )
-from shoal.releases.companion import hash_missing_person, hash_person_values
+from shoal.releases.companion import (
+    hash_counterfeit_person,
+    hash_missing_person,
+    hash_person_values,
+)
 from shoal.releases.options import ignore_progress
 from shoal.releases.published_table import KeyedPersons, read_published_tables
-from shoal.releases.successors.counterfeits import mark_counterfeit
 
 SCHEMA = shoal.Schema.of(quasi=["age"], sensitive="ill", person="who")
 ENCOUNTERS = pa.table(
@@ -175,7 +178,8 @@ def test_the_companion_says_whose_rows_are_whose(tmp_path):
     with pytest.raises(InputError, match="the person is empty"):
         build_context([replace(seen, keyed=empty)]).view([0], needs_of("homogeneity"))
     counterfeit = KeyedPersons(
-        b"key", pa.array([mark_counterfeit(b"key"), mark_counterfeit(b"key"), *hashes])
+        b"key",
+        pa.array([hash_counterfeit_person(b"key"), hash_counterfeit_person(b"key"), *hashes]),
     )
     (published,) = (
         build_context([replace(seen, keyed=counterfeit)])

@@ -8,8 +8,8 @@ import pytest
 
 import shoal
 from shoal.core.tally import Cut, Groups
-from shoal.releases.draft import settle_cut
 from shoal.releases.reader import open_frame
+from shoal.releases.suppression import settle_cut
 from shoal.releases.tallying import encode
 
 SCHEMA = shoal.Schema.of(quasi=["age"], sensitive=["ill"])

@@ -21,7 +21,7 @@ from shoal.releases.manifest import published_schema
 from shoal.releases.providers import check_providers, read_row_providers
 from shoal.releases.reader import open_labels
 from shoal.releases.recount import recount
-from shoal.releases.verification import treat_published_as_quasi
+from shoal.releases.successors.after import treat_published_as_quasi
 
 RULE = "m-privacy m=1 (k-anonymity k=2 & distinct-diversity l=2)"
 SITES = ("North", "South", "East")

@@ -732,11 +732,11 @@ def _list_as_answers(releases: Sequence[PublishedTable], name: str) -> list[List
     """A column of several releases: answers with all that may be, values as answers name them."""
     question = _find_question(releases, name)
     return [
-        release.answers[name].asked(release.listings[name])
+        release.answers[name].with_unanswered(release.listings[name])
         if name in release.answers
         else release.listings[name]
         if question is None
-        else question.answered(release.listings[name])
+        else question.as_answers(release.listings[name])
         for release in releases
     ]
 
@@ -744,7 +744,7 @@ def _list_as_answers(releases: Sequence[PublishedTable], name: str) -> list[List
 def _name_as_answers(releases: Sequence[PublishedTable], name: str, listing: Listing) -> Listing:
     """People's true values as the releases' answers name them."""
     question = _find_question(releases, name)
-    return listing if question is None else question.answered(listing)
+    return listing if question is None else question.as_answers(listing)
 
 
 def _find_question(releases: Sequence[PublishedTable], name: str) -> Answers | None:

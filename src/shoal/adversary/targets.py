@@ -24,11 +24,16 @@ from shoal.core.schema import Schema
 from shoal.engines.one_row import LATEST, RANDOM, OneRow
 from shoal.engines.protocol import Frame
 from shoal.kernels.grouping import number_combinations
-from shoal.releases.companion import find_rows, hash_missing_person, hash_person_values, read_people
+from shoal.releases.companion import (
+    find_rows,
+    hash_counterfeit_person,
+    hash_missing_person,
+    hash_person_values,
+    read_people,
+)
 from shoal.releases.published_table import KeyedPersons, PublishedTable
 from shoal.releases.reader import open_partial_frame
 from shoal.releases.row_listing import Listing, read_columns
-from shoal.releases.successors.counterfeits import mark_counterfeit
 
 
 @dataclass(frozen=True)
@@ -287,7 +292,7 @@ def number_people_of_rows(release: PublishedTable) -> NDArray[np.int32] | None:
             raise _unnamed_rows_error(empty, f"of {release.name}")
         codes = keyed.person.dictionary_encode().indices.to_numpy().astype(np.int32)
         made_up = np.flatnonzero(
-            pc.equal(keyed.person, mark_counterfeit(keyed.key)).to_numpy(False)
+            pc.equal(keyed.person, hash_counterfeit_person(keyed.key)).to_numpy(False)
         )
         codes[made_up] = codes.max(initial=0) + 1 + np.arange(len(made_up))
     else:

@@ -1,15 +1,19 @@
-"""A file written whole or not at all: beside its place first, then moved there."""
+"""Files on the disk when the call returns: replaced whole or not at all, or written anew."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import secrets
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from shoal.core import temporary_files
 from shoal.core.errors import OutputError
+from shoal.core.release import to_json_value
 
 WRITE_HINT = "choose a folder you may write to, with enough free space."
 
@@ -51,3 +55,30 @@ def _remove_leftovers(path: Path) -> None:
             with suppress(OSError), path.with_name(name).open("rb") as file:
                 if temporary_files.lock_file(file.fileno()):
                     path.with_name(name).unlink()
+
+
+def write_new_file(path: Path, content: bytes, mode: int = 0o666) -> None:
+    """Write a file where there is none; it is on the disk when this returns."""
+    try:
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise OutputError(
+            f"{path.name} cannot be written: {error.strerror or 'the disk failed'}.", WRITE_HINT
+        ) from None
+
+
+def write_new_json(path: Path, data: Mapping[str, Any], mode: int = 0o666) -> None:
+    """Write JSON to a file where there is none."""
+    write_new_file(path, _json(data), mode)
+
+
+def replace_json(path: Path, data: Mapping[str, Any]) -> None:
+    """Write JSON that is its owner's alone, in place of any that was there."""
+    write_file(path, _json(data), mode=0o600)
+
+
+def _json(data: Mapping[str, Any]) -> bytes:
+    return f"{json.dumps(to_json_value(data), indent=2, ensure_ascii=False)}\n".encode()

@@ -31,7 +31,8 @@ from shoal.ledger.relation import BOTH
 from shoal.models import rule as parse_rule
 from shoal.releases.published_table import PublishedTable
 from shoal.releases.reader import open_labels
-from shoal.releases.verification import RowFacts, judge_frame, treat_published_as_quasi
+from shoal.releases.successors.after import treat_published_as_quasi
+from shoal.releases.verification import RowFacts, judge_frame
 
 Rows = NDArray[np.int64]
 GIVE_PEOPLE = "give the people with the column that says who they are (--people)"

@@ -161,7 +161,7 @@ def hash_manifest(folder: Path) -> str:
 
 
 def _bytes(manifest: Mapping[str, Any]) -> bytes:
-    """A manifest as ``manifest.write_json`` writes it."""
+    """A manifest as ``write_new_json`` writes it."""
     return f"{json.dumps(manifest, indent=2, ensure_ascii=False)}\n".encode()
 
 

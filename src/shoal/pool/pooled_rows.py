@@ -30,6 +30,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from shoal.core.atomic_file import replace_json, write_new_file, write_new_json
 from shoal.core.errors import InputError, OutputError, UsageError
 from shoal.pool.agreement import EDITION, Agreement
 from shoal.releases import folder, manifest
@@ -94,7 +95,7 @@ class PoolFolder:
         partner = Partner(provider, file, rows.num_rows, signature, self.hash, content, one_row)
         after = replace(self, partners=(*self.others(provider), partner))
         try:
-            manifest.write_bytes(self.folder / PRIVATE / file, packed, 0o600)
+            write_new_file(self.folder / PRIVATE / file, packed, 0o600)
             write_partners(self.folder, self.hash, after.partners)
         finally:
             # By the list on disk: an interrupt may come after it was replaced.
@@ -152,7 +153,7 @@ def create_pool(place: Path, agreement: Agreement) -> PoolFolder:
     with folder.make_aside(place) as (root,):
         new = root / place.name
         (new / PRIVATE).mkdir(mode=0o700, parents=True)
-        manifest.write_json(new / AGREEMENT, agreement.to_json())
+        write_new_json(new / AGREEMENT, agreement.to_json())
         signature = manifest.hash_file(new / AGREEMENT)
         write_partners(new, signature, ())
         folder.move_into_place((new, place), replace=False)
@@ -221,7 +222,7 @@ def lock_pool(place: Path) -> Iterator[PoolFolder]:
 def write_partners(place: Path, signature: str, partners: Sequence[Partner]) -> None:
     """Write down who handed in what: the old list stands until the new one is whole."""
     listing = [asdict(partner) for partner in partners]
-    manifest.replace_json(
+    replace_json(
         place / PRIVATE / PARTNERS,
         {"edition": EDITION, "agreement": signature, "partners": listing},
     )

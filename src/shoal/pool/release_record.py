@@ -22,11 +22,11 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from shoal.core.atomic_file import replace_json
 from shoal.core.errors import InputError, UsageError
 from shoal.core.release import EDITION
 from shoal.releases import folder
 from shoal.releases.folder import PRIVATE
-from shoal.releases.manifest import replace_json
 from shoal.releases.reader import find_release_unchecked
 
 PUBLISHED, WORKING = "published.json", "working.json"

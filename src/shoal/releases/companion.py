@@ -438,6 +438,11 @@ def hash_missing_person(key: bytes) -> str:
     return hashlib.sha256(hashlib.sha256(key).digest() + b"null").hexdigest()[:32]
 
 
+def hash_counterfeit_person(key: bytes) -> str:
+    """What stands for the person of a counterfeit row in the companion."""
+    return hashlib.sha256(hashlib.sha256(key).digest() + b"counterfeit").hexdigest()[:32]
+
+
 def hash_person_values(people: Sequence[Any], key: bytes) -> pa.Array:
     """The same of people out of a table that was read before: distinct values, none of them null.
 

@@ -1,18 +1,14 @@
-"""What was made of a table: all at once, or of one too large for that in parts.
+"""Drafts: the classes that a method makes of a table, judged, and not yet written.
 
-Both can be judged, or streamed row by row with class numbers; the labels of the classes, their
-counts and the publisher's facts are complete once all rows have been streamed or judged.
-
-From class numbers to labels: the rows of a table as the engine streams them, with classes.
-
-Make the classes: the method's cut, settled so that what is published meets the rule.
+A table is drafted at once (`TableDraft`) or, where it is too large for one tally, in parts
+(`DraftInParts`). A draft can be judged, or its rows streamed with the numbers of their classes; the
+classes' labels, their counts and the publisher's facts are complete once either has been done.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from fractions import Fraction
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Protocol
@@ -22,24 +18,26 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.core.axis import Axis
-from shoal.core.cells import Cells, all_leaves
+from shoal.core.cells import Cells
 from shoal.core.errors import NotMetError
-from shoal.core.model import Model, find_spoiling_classes, list_joint_columns, split_rule
-from shoal.core.release import Verdict, format_reached
+from shoal.core.model import Model, list_joint_columns
+from shoal.core.release import Verdict
 from shoal.core.schema import Schema
 from shoal.core.tally import Cut, Groups, Tally
 from shoal.engines.protocol import Frame, Pieces
 from shoal.kernels import disclosure
 from shoal.measures.loss import loss
 from shoal.methods import find_kernels, find_method, guarantees_rule
-from shoal.methods._lattice.ladder import relabel_cells
-from shoal.releases.judgement import combine_verdicts, judge_classes, judge_models
+from shoal.releases.judgement import combine_verdicts, judge_classes
 from shoal.releases.manifest import PublicCounts, published_schema
 from shoal.releases.options import PARTITION, STARRED, Request
+from shoal.releases.suppression import (
+    count_suppressible,
+    explain_suppression,
+    finish_cut,
+    settle_cut,
+)
 from shoal.releases.tallying import Encoded, Survey
-
-# From class numbers to labels: the rows of a table as the engine streams them, with classes.
-
 
 Labels = tuple[NDArray[np.int32], pa.Array]
 """Per class the number of its label, and the labels (null: null)."""
@@ -73,19 +71,16 @@ def label_classes(axes: Sequence[Axis], cells: Cells) -> dict[str, Labels]:
     return labels
 
 
-# Make the classes: the method's cut, settled so that what is published meets the rule.
-
-
 PROMISING = ("mondrian", "full-domain")
 COMPILING = "compiling kernels (once per machine)"
 
 
 def make_cut(tally: Tally, request: Request) -> Cut:
-    """The method's cut, with the classes held back that the final distributions break."""
-    allowed = count_suppressible(tally, request)
-    cut = run_method(tally, request, allowed)
+    """The method's cut, without the classes that fail by the distributions as published."""
+    suppressible = count_suppressible(tally, request)
+    cut = run_method(tally, request, suppressible)
     try:
-        return settle_cut(tally, cut, request.rule, allowed)
+        return settle_cut(tally, cut, request.rule, suppressible)
     except NotMetError as error:
         if guarantees_rule(request.method):
             raise
@@ -96,20 +91,15 @@ def make_cut(tally: Tally, request: Request) -> Cut:
         ) from None
 
 
-def count_suppressible(tally: Tally, request: Request) -> int:
-    """How many of the table's rows may be held back."""
-    return int(Fraction(str(request.hold_back)) * tally.rows)
-
-
-def run_method(tally: Tally, request: Request, hold_back: int) -> Cut:
-    """The method's own cut of a tally, with at most so many rows held back."""
+def run_method(tally: Tally, request: Request, suppressible: int) -> Cut:
+    """The method's own cut of a tally, with at most so many rows suppressed."""
     if not is_compiled(request.method, request.rule):
         request.progress(COMPILING, 0, 1)
     return find_method(request.method)(
         tally,
         request.rule,
         rng=np.random.default_rng(0),
-        hold_back=hold_back,
+        hold_back=suppressible,
         progress=lambda done, total: request.progress("making classes", done, total),
         **request.parameters,
     )
@@ -127,107 +117,6 @@ def _cached(kernel: ModuleType) -> bool:
     folder = next((cache.cache_path for cache in caches if cache is not None), None)
     stem = kernel.__name__.rpartition(".")[2]
     return folder is None or any(Path(folder).glob(f"{stem}.*.nbi"))
-
-
-def settle_cut(tally: Tally, cut: Cut, rule: Model, allowed: int) -> Cut:
-    """Hold back classes that fail once the reference is that of the published rows alone.
-
-    Where classes are judged together, how many must go is known only once the rest holds.
-    """
-    while True:
-        groups = Groups.of(tally, cut, list_joint_columns(rule))
-        bad = find_spoiling_classes(rule, groups)
-        needed = cut.suppressed + int(groups.rows[bad].sum())
-        known = rule.local or not bad.any()
-        if (known and needed > allowed) or needed == tally.rows:
-            raise _too_many(tally, rule, groups, needed, allowed)
-        if not bad.any():
-            _check_providers_left(rule, groups)
-            return cut
-        cut = cut.without(bad)
-
-
-def _check_providers_left(rule: Model, groups: Groups) -> None:
-    """A promise against m providers is empty where holding rows back left no more of them."""
-    if "provider" not in rule.needs:
-        return
-    there, m = (
-        len(groups.contributed.contributors),
-        max(getattr(p, "m", 0) for p in split_rule(rule)),
-    )
-    if there <= m:
-        raise NotMetError(
-            f"Once rows are held back the providers left in the table are {there:,}, of whom {m:,} "
-            "may work together.",
-            "hold fewer rows back, or weaken the rule.",
-        )
-
-
-def _too_many(tally: Tally, rule: Model, groups: Groups, needed: int, allowed: int) -> NotMetError:
-    failed = _failed(rule, groups) or str(rule)
-    share = min(1.0, needed / tally.rows + 0.0005)
-    return NotMetError(
-        f"No way was found to place {needed:,} of {tally.rows:,} rows in a class that meets the "
-        f"rule, {allowed:,} may be held back: {failed}.",
-        f"allow more with --hold-back {share:.3f}, or weaken the rule."
-        if needed < tally.rows
-        else "weaken the rule: no class can meet it with the others."
-        if not rule.local
-        else "weaken the rule, or use another method: no class was found that meets it.",
-    )
-
-
-def add_starred_class(tally: Tally, cut: Cut) -> tuple[Cut, int]:
-    """The cut with the rows held back as a class of ``*``, and the number of that class."""
-    top = np.array([[axis.size - 1 for axis in tally.quasi]], np.int32)
-    sets = {j: all_leaves(tally.quasi[j])[np.newaxis] for j in cut.cells.sets}
-    tops = [axis.height for axis in tally.quasi]
-    star = relabel_cells(tally.quasi, Cells(np.zeros_like(top), top, sets), tops)
-    cells = Cells.joined([cut.cells, star])
-    class_ = np.where(cut.class_ < 0, cut.classes, cut.class_).astype(np.int32)
-    merged = Cut(cut.entry, class_, cut.count, cells, cut.facts).merged()
-    return merged, int(merged.class_[np.flatnonzero(cut.class_ < 0)[0]])
-
-
-def finish_cut(tally: Tally, cut: Cut, request: Request) -> Cut:
-    """The cut as it is published: rows held back are absent, or a class that meets the rule."""
-    if request.held_back_as != STARRED or not cut.suppressed:
-        return cut
-    whole, _ = add_starred_class(tally, cut)
-    failed = _failed(request.rule, Groups.of(tally, whole, list_joint_columns(request.rule)))
-    if failed:
-        raise NotMetError(
-            f"With the {cut.suppressed:,} rows held back printed as *, the rule is not met: "
-            f"{failed}.",
-            "leave them out (--held-back-as absent), or weaken the rule.",
-        )
-    return whole
-
-
-def _failed(rule: Model, groups: Groups) -> str:
-    """The requirements that do not hold, with what the classes reach."""
-    failed = [part for part in judge_models(rule, groups) if not part.holds] if len(groups) else []
-    return "; ".join(f"{p.model} (reaches {format_reached(p.reached)})" for p in failed)
-
-
-def explain_suppression(tally: Tally, cut: Cut, rule: Model) -> str:
-    """Why rows are held back: what each requirement says of them as a class of their own."""
-    if not cut.suppressed:
-        return "No row is held back."
-    whole, number = add_starred_class(tally, cut)
-    groups = Groups.of(tally, whole, list_joint_columns(rule)).take(np.array([number]))
-    lines = [f"{cut.suppressed:,} rows are held back. As a class by themselves:"]
-    judged = judge_models(rule, groups)
-    for part in judged:
-        outcome, word = ("meets", "reaches") if part.holds else ("fails", "would pass at")
-        at = f" ({word} {format_reached(part.reached)})" if part.reached >= 0 else ""
-        lines.append(f"  {outcome} {part.model}{at}")
-    if all(part.holds for part in judged):
-        lines.append("So they may be printed as one class of * (--held-back-as starred).")
-    return "\n".join(lines)
-
-
-# What was made of a table: all at once, or of one too large for that in parts.
 
 
 class Draft(Protocol):

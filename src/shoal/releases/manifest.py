@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-import json
-import os
-import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from shoal.core.column import MISSING_IS_VALUE, PUBLISHED_ROLES
-from shoal.core.errors import OutputError
+from shoal.core.errors import UsageError
 from shoal.core.hierarchy import Hierarchy, Ordered, Tree
 from shoal.core.histogram import Histogram
 from shoal.core.labels import format_value
-from shoal.core.release import EDITION, Verdict, to_json_value
+from shoal.core.release import EDITION, Verdict
 from shoal.core.schema import Column, Schema
 from shoal.core.tally import Groups
 from shoal.dp.bins import build_bins
@@ -96,6 +93,25 @@ def publishes_synthetic(manifest: Mapping[str, Any]) -> bool:
 def publishes_answers(manifest: Mapping[str, Any]) -> bool:
     """Whether a release has answers in place of sensitive values, which may have been exchanged."""
     return manifest.get("form") == RANDOMISED or "answers" in manifest
+
+
+def refuse_noisy(manifest: Mapping[str, Any], why: str) -> None:
+    """Refuse a release of noise where rows about people are needed.
+
+    ``why`` completes "A release of counts ...": "cannot be attacked by its rows", for example.
+    """
+    if publishes_counts(manifest):
+        raise UsageError(
+            f"A release of counts {why}: its rows are cells of noisy tables, not people.",
+            "shoal verify reads it again, and shoal attack auditing tests its noise.",
+        )
+    if publishes_synthetic(manifest):
+        raise UsageError(
+            f"A synthetic release {why}: its rows are made-up people, and nobody's.",
+            "shoal verify reads it again, and shoal attack auditing tests its noise. Its table may "
+            "be given by its own name with a schema (release/table.csv -s schema.toml): what is "
+            "found of it is then about made-up people, and a match with somebody is a coincidence.",
+        )
 
 
 def choose_bucket_schema(schema: Schema | None, own: Schema) -> Schema:
@@ -292,37 +308,3 @@ def hash_file(path: Path) -> str:
     """The hash of a file's content."""
     with path.open("rb") as handle:
         return hashlib.file_digest(handle, "sha256").hexdigest()
-
-
-def write_json(path: Path, data: Mapping[str, Any], mode: int = 0o666) -> None:
-    """Write a record."""
-    text = json.dumps(to_json_value(data), indent=2, ensure_ascii=False)
-    write_bytes(path, f"{text}\n".encode(), mode)
-
-
-def write_bytes(path: Path, content: bytes, mode: int = 0o666) -> None:
-    """Write a new file, down to the disk; what cannot be written is an error of ours."""
-    try:
-        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as handle:
-            handle.write(content)
-            handle.flush()
-            os.fsync(handle.fileno())
-    except OSError as error:
-        raise OutputError(
-            f"{path.name} cannot be written: {error.strerror or 'the disk failed'}.",
-            "choose a folder you may write to, with enough free space.",
-        ) from None
-
-
-def replace_json(path: Path, data: Mapping[str, Any]) -> None:
-    """Write a private record, whole or not at all, in place of any that was there."""
-    new = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
-    try:
-        write_json(new, data, 0o600)
-        os.replace(new, path)
-    except OSError as error:
-        raise OutputError(
-            f"{path.name} cannot be written.", "check who may write there, and the free space."
-        ) from error
-    finally:
-        new.unlink(missing_ok=True)

@@ -14,12 +14,14 @@ from __future__ import annotations
 import secrets
 import shlex
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from shoal.core.column import PUBLISHED_ROLES, Column
 from shoal.core.errors import InputError, UsageError
@@ -30,11 +32,10 @@ from shoal.releases.companion import (
     find_companion,
     find_release,
     had_person_column,
+    hash_counterfeit_person,
     hash_missing_person,
     read_people,
 )
-from shoal.releases.recount import RowPersons
-from shoal.releases.successors.counterfeits import mark_counterfeit
 
 UNKNOWN = (
     "the table had a person column, and whose rows are whose is known by the private companion "
@@ -46,6 +47,34 @@ LACKING = (
 PERMUTED_VALUES = (
     "people have several rows, and in buckets a value stands beside anybody of its class"
 )
+
+
+@dataclass(frozen=True)
+class RowPersons:
+    """Whom each row of a table is about, in its order, by number from 0 on."""
+
+    codes: NDArray[np.int32]
+    number: int
+
+    @classmethod
+    def of(cls, column: pa.Array) -> RowPersons:
+        """Of a column that says so and has no nulls."""
+        words = column.dictionary_encode()
+        return cls(words.indices.to_numpy().astype(np.int32), len(words.dictionary))
+
+    @property
+    def repeat(self) -> bool:
+        """Whether anybody has more than one row."""
+        return self.number < len(self.codes)
+
+    def check(self, rows: int) -> None:
+        """Refuse a table of another number of rows."""
+        if rows != len(self.codes):
+            raise InputError(
+                f"The table has {rows:,} rows, and whom they are about is known of "
+                f"{len(self.codes):,}.",
+                "take the release and the companion that were written together.",
+            )
 
 
 def check_one_row_each(frame: Frame, schema: Schema) -> None:
@@ -142,8 +171,10 @@ def read_keyed_persons(folder: Path, schema: Schema, key: bytes) -> RowPersons |
     keyed = read_people(folder)
     refuse_nameless_rows(schema.person.name, _times(hash_missing_person(key), keyed))
     people = RowPersons.of(keyed)
-    if _times(mark_counterfeit(key), keyed):
-        is_counterfeit = pc.equal(keyed, mark_counterfeit(key)).to_numpy(zero_copy_only=False)
+    if _times(hash_counterfeit_person(key), keyed):
+        is_counterfeit = pc.equal(keyed, hash_counterfeit_person(key)).to_numpy(
+            zero_copy_only=False
+        )
         codes = np.where(
             is_counterfeit, people.number + np.cumsum(is_counterfeit) - 1, people.codes
         )

@@ -13,10 +13,14 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from shoal.core.axis import Axis
 from shoal.core.errors import InputError, UsageError
@@ -24,8 +28,30 @@ from shoal.core.labels import format_count, format_value
 from shoal.core.model import Model, split_rule, unwrap_rule
 from shoal.core.schema import Schema
 from shoal.releases.companion import read_companion, read_providers
-from shoal.releases.recount import RowProviders
 from shoal.releases.tallying import Survey
+
+
+@dataclass(frozen=True)
+class RowProviders:
+    """Who provided each row of a published table, in its order: no file for the public tells."""
+
+    axis: Axis
+    codes: NDArray[np.int32]
+
+    @classmethod
+    def of(cls, name: str, words: Sequence[str | None], codes: NDArray[Any]) -> RowProviders:
+        """A column given as codes of words: by ascending name, whichever way it was read."""
+        leaves = tuple(sorted({word for word in words if word is not None}))
+        axis = Axis(name, "category", "flat", leaves, null=None in words)
+        return cls(axis, axis.codes(words)[codes])
+
+    def check(self, rows: int, table: str = "The table") -> None:
+        """Refuse a table of another number of rows."""
+        if rows != len(self.codes):
+            raise InputError(
+                f"{table} has {rows:,} rows and its private companion {len(self.codes):,}.",
+                "take the release and the companion that were written together.",
+            )
 
 
 def needs_providers(rule: Model) -> bool:

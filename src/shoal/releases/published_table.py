@@ -32,12 +32,16 @@ from shoal.methods import list_method_names, load_methods, splits_locally
 from shoal.models import rule as parse_rule
 from shoal.releases.companion import Companion, find_companion, find_release
 from shoal.releases.forms._noise.answers import Answers, read_answers, with_answer_columns
-from shoal.releases.forms._noise.refusal import refuse_noisy
-from shoal.releases.manifest import publishes_buckets, publishes_centroids
+from shoal.releases.manifest import publishes_buckets, publishes_centroids, refuse_noisy
 from shoal.releases.options import Progress
-from shoal.releases.providers import check_providers, find_largest_m, read_row_providers_in
+from shoal.releases.providers import (
+    RowProviders,
+    check_providers,
+    find_largest_m,
+    read_row_providers_in,
+)
 from shoal.releases.reader import open_frame, open_labels, parse_released_schema
-from shoal.releases.recount import Recount, RowProviders
+from shoal.releases.recount import Recount
 from shoal.releases.row_listing import Listing, read_columns
 
 Method = Callable[[Tally], Cut]

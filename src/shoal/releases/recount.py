@@ -12,7 +12,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.core.axis import Axis
@@ -27,63 +26,14 @@ from shoal.core.tally import Cut, Population, Tally
 from shoal.engines.protocol import Coding, Frame
 from shoal.kernels.grouping import number_combinations
 from shoal.measures.risk.assessment import ClassMembership
+from shoal.releases.people import RowPersons
+from shoal.releases.providers import RowProviders
 from shoal.releases.tallying import Survey, stack_codes, survey
 
 Spelling = Mapping[str, str | None]
 """Labels that their column decides about: as they are to be read, or None where nobody can tell."""
 PART_ROWS = 12_000_000
 """Tables of more rows are counted, and published, in parts: memory holds one part at a time."""
-
-
-@dataclass(frozen=True)
-class RowProviders:
-    """Who provided each row of a published table, in its order: no file for the public tells."""
-
-    axis: Axis
-    codes: NDArray[np.int32]
-
-    @classmethod
-    def of(cls, name: str, words: Sequence[str | None], codes: NDArray[Any]) -> RowProviders:
-        """A column given as codes of words: by ascending name, whichever way it was read."""
-        leaves = tuple(sorted({word for word in words if word is not None}))
-        axis = Axis(name, "category", "flat", leaves, null=None in words)
-        return cls(axis, axis.codes(words)[codes])
-
-    def check(self, rows: int, table: str = "The table") -> None:
-        """Refuse a table of another number of rows."""
-        if rows != len(self.codes):
-            raise InputError(
-                f"{table} has {rows:,} rows and its private companion {len(self.codes):,}.",
-                "take the release and the companion that were written together.",
-            )
-
-
-@dataclass(frozen=True)
-class RowPersons:
-    """Whom each row of a table is about, in its order, by number from 0 on."""
-
-    codes: NDArray[np.int32]
-    number: int
-
-    @classmethod
-    def of(cls, column: pa.Array) -> RowPersons:
-        """Of a column that says so and has no nulls."""
-        words = column.dictionary_encode()
-        return cls(words.indices.to_numpy().astype(np.int32), len(words.dictionary))
-
-    @property
-    def repeat(self) -> bool:
-        """Whether anybody has more than one row."""
-        return self.number < len(self.codes)
-
-    def check(self, rows: int) -> None:
-        """Refuse a table of another number of rows."""
-        if rows != len(self.codes):
-            raise InputError(
-                f"The table has {rows:,} rows, and whom they are about is known of "
-                f"{len(self.codes):,}.",
-                "take the release and the companion that were written together.",
-            )
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,6 @@ and private companion agree with it, is checked besides (`recount_and_judge`). T
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,21 +17,20 @@ from typing import Any
 
 from shoal.core.column import PUBLISHED_ROLES, Column
 from shoal.core.errors import InputError, NotEvaluatedError, NotMetError, ShoalError, UsageError
-from shoal.core.model import Model, list_joint_columns, unwrap_rule
+from shoal.core.model import Model, list_joint_columns
 from shoal.core.release import MANIFEST_NAME, Verdict, VerdictBasis
 from shoal.core.schema import Schema
 from shoal.core.tally import Groups, Population
 from shoal.engines.protocol import Frame
 from shoal.models import rule as parse_rule
-from shoal.releases.companion import check_companion, find_release, locate_companion
+from shoal.releases.companion import check_companion, locate_companion
 from shoal.releases.folder import COMPANION
 from shoal.releases.forms._noise.answers import (
     add_answer_judgement,
     check_answer_rule,
+    check_answers_description,
     with_answer_columns,
 )
-from shoal.releases.forms._noise.answers_manifest import check_answers_description
-from shoal.releases.forms._noise.refusal import refuse_noisy
 from shoal.releases.forms._noise.verification import verify_noisy
 from shoal.releases.forms.buckets import check_bucket_rule
 from shoal.releases.forms.centroids import check_centroid_rule
@@ -49,17 +47,24 @@ from shoal.releases.manifest import (
     publishes_answers,
     publishes_buckets,
     publishes_centroids,
+    refuse_noisy,
 )
 from shoal.releases.options import FORMS, NO_INDIVIDUAL_ROWS, NOISY, PARTITION, RANDOMISED
 from shoal.releases.people import (
     PERMUTED_VALUES,
     UNKNOWN,
+    RowPersons,
     check_population,
     find_person_column,
     find_release_persons,
     read_row_persons_or_reason,
 )
-from shoal.releases.providers import missing_providers_error, needs_providers, read_row_providers
+from shoal.releases.providers import (
+    RowProviders,
+    missing_providers_error,
+    needs_providers,
+    read_row_providers,
+)
 from shoal.releases.reader import (
     find_release_unchecked,
     open_frame,
@@ -68,13 +73,12 @@ from shoal.releases.reader import (
 )
 from shoal.releases.recount import (
     Recount,
-    RowPersons,
-    RowProviders,
     count_people_sharing,
     recount,
     recount_in_parts,
     with_population,
 )
+from shoal.releases.successors.after import list_earlier, treat_published_as_quasi
 from shoal.releases.successors.counterfeits import (
     Counterfeits,
     judge_with_counterfeits,
@@ -330,70 +334,6 @@ def _check_files(table: Path, manifest: dict[str, Any], *, as_counted: bool = Tr
             if second is None
             else "publish it again, or take both tables and the manifest as they were published.",
         )
-
-
-def treat_published_as_quasi(schema: Schema, rule: Model, after: Any) -> Schema:
-    """The schema for a release that follows others: what they have is a quasi-identifier too.
-
-    A sensitive or kept column that an earlier release published as it is joins the rows of both
-    (Sweeney 2002, section 4.2), so nobody may stand out with it either. It does not see what the
-    rows of both say together where they can be joined all the same.
-    """
-    before = {name for source in list_earlier(after) for name in _published(source, schema)}
-    _refuse_renamed(schema, before)
-    linking = [c.name for c in (*schema.sensitive, *schema.keep) if c.name in before]
-    for part in unwrap_rule(rule):
-        on = getattr(part, "on", None)
-        judged = on.split("*") if on else [column.name for column in schema.sensitive]
-        taken = [name for name in judged if name in linking]
-        if "sensitive" in part.needs and taken:
-            raise UsageError(
-                f"{part} judges columns that an earlier release published, which are "
-                f"quasi-identifiers now: {', '.join(taken)}.",
-                "leave that requirement out, or base the release on the earlier one instead "
-                "(--based-on).",
-            )
-    columns = (replace(c, role="quasi") if c.name in linking else c for c in schema.columns)
-    return replace(schema, columns=tuple(columns))
-
-
-def _refuse_renamed(schema: Schema, before: set[str]) -> None:
-    """A column that an earlier release has under nearly its name would not be noticed as that."""
-    others = {_bare(name) for name in before.difference(schema.names)}
-    published = [c.name for c in (*schema.sensitive, *schema.keep) if c.name not in before]
-    alike = [name for name in published if _bare(name) in others]
-    if alike:
-        raise UsageError(
-            "An earlier release has columns of nearly the same name, so that it is not clear what "
-            f"is public already: {', '.join(alike)}.",
-            "give them the names that they have there; or others, if they are something else.",
-        )
-
-
-def _bare(name: str) -> str:
-    """A column's name without capitals, spaces and underscores."""
-    return re.sub(r"[\s_]+", "", name.casefold())
-
-
-def list_earlier(after: Any) -> list[Any]:
-    """Earlier releases as they may be given: a list of them, one alone, or none."""
-    return list(after) if isinstance(after, list | tuple) else [] if after is None else [after]
-
-
-def _published(source: Any, schema: Schema) -> Sequence[str]:
-    """The columns of an earlier release; one that shares none with the schema is the wrong one."""
-    release = find_release(source)
-    if release is not None:
-        refuse_noisy(release[1], "has no rows that another release could be linked with")
-        names = tuple(release[1]["columns"])
-    else:
-        with open_frame(source) as frame:
-            names = tuple(field.name for field in frame.fields)
-    if not set(names) & set(schema.names):
-        raise InputError(
-            "An earlier release has no column of this one.", "give releases of the same table."
-        )
-    return names
 
 
 def judge_frame(

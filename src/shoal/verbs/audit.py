@@ -30,25 +30,18 @@ from shoal.releases.forms._noise.answers import (
     read_answers,
     with_answer_columns,
 )
-from shoal.releases.forms._noise.refusal import refuse_noisy
 from shoal.releases.forms.centroids import check_centroid_comparison
-from shoal.releases.manifest import choose_bucket_schema, publishes_buckets
+from shoal.releases.manifest import choose_bucket_schema, publishes_buckets, refuse_noisy
 from shoal.releases.people import (
     PERMUTED_VALUES,
+    RowPersons,
     find_person_column,
     find_release_persons,
     read_row_persons_or_reason,
     select_published_rows,
 )
 from shoal.releases.reader import open_frame, open_labels, parse_released_schema
-from shoal.releases.recount import (
-    Recount,
-    RowPersons,
-    count_people_sharing,
-    leaf_value,
-    read_cells,
-    recount,
-)
+from shoal.releases.recount import Recount, count_people_sharing, leaf_value, read_cells, recount
 from shoal.releases.tallying import encode
 from shoal.releases.verification import add_population
 

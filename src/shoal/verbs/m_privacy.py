@@ -33,8 +33,7 @@ from shoal.models import rule as parse_rule
 from shoal.models._verifiers import verifiers
 from shoal.models.m_privacy import MPrivacy
 from shoal.releases.companion import find_release
-from shoal.releases.forms._noise.refusal import refuse_noisy
-from shoal.releases.manifest import publishes_answers, publishes_buckets
+from shoal.releases.manifest import publishes_answers, publishes_buckets, refuse_noisy
 from shoal.releases.people import (
     find_release_persons,
     parse_one_row,

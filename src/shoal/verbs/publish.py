@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from shoal.core.atomic_file import write_new_json
 from shoal.core.column import PUBLISHED_ROLES, Field, describe_marks
 from shoal.core.errors import NotMetError, UsageError
 from shoal.core.model import Model
@@ -90,6 +91,7 @@ from shoal.releases.providers import (
 )
 from shoal.releases.reader import open_frame, open_labels, open_partial_frame
 from shoal.releases.recount import PART_ROWS
+from shoal.releases.successors.after import list_earlier, treat_published_as_quasi
 from shoal.releases.successors.based_on import (
     BasedOnDraft,
     check_against_earlier,
@@ -122,13 +124,7 @@ from shoal.releases.successors.m_invariance import (
     read_signatures,
 )
 from shoal.releases.tallying import Survey, survey
-from shoal.releases.verification import (
-    RowFacts,
-    judge_frame,
-    kept_columns_error,
-    list_earlier,
-    treat_published_as_quasi,
-)
+from shoal.releases.verification import RowFacts, judge_frame, kept_columns_error
 from shoal.releases.writer import write_rows
 from shoal.verbs.publish_noise import publish_noisy
 from shoal.verbs.request_check import check_request, check_rule_columns, raise_if_error, try_making
@@ -560,7 +556,7 @@ def _write_verify_move(
             now = read_classified_rows(table, shown, private, **request.style.reading())
             _compare_with_earlier(frame, request, draft, before, now, key)
         about |= {"rows": verdict.rows, "classes": verdict.classes}
-        record.write_json(public / MANIFEST_NAME, about)
+        write_new_json(public / MANIFEST_NAME, about)
         sealed = {
             "key": key.hex(),
             "input": origin,
@@ -575,7 +571,7 @@ def _write_verify_move(
         )
         facts |= {"repeats": ask_about_repeats(frame, request.schema)}
         companion = record.build_companion(request, verdict, facts, **sealed)
-        record.write_json(private / folder.COMPANION, companion, 0o600)
+        write_new_json(private / folder.COMPANION, companion, 0o600)
         with admit_while_moving(
             request, Release(about, verdict, public, private), frame
         ) as admitted:

@@ -17,6 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from shoal.core.atomic_file import write_new_json
 from shoal.core.column import describe_marks
 from shoal.core.errors import UsageError
 from shoal.core.release import EDITION, MANIFEST_NAME, Release, Verdict
@@ -26,9 +27,8 @@ from shoal.engines.protocol import Frame
 from shoal.ledger.publish_hook import admit_while_moving, open_ledger
 from shoal.releases import folder
 from shoal.releases import manifest as record
-from shoal.releases.forms._noise.draft import NoiseDraft, NoiseForm
 from shoal.releases.forms._noise.manifest import describe_noise_release
-from shoal.releases.forms._noise.measured import MeasuredTable
+from shoal.releases.forms._noise.measured import MeasuredTable, NoiseDraft, NoiseForm
 from shoal.releases.forms._noise.notes import (
     explain_noise,
     list_cautions,
@@ -100,11 +100,11 @@ def place_noise_release(
         about |= {"defused_cells": defused, **record.hash_files(table, None)}
         request.progress("verifying", 0, 1)
         verdict = recount_noise(table, about)
-        record.write_json(public / MANIFEST_NAME, about)
+        write_new_json(public / MANIFEST_NAME, about)
         companion = _companion(form, request, verdict, about, facts)
         companion |= {"key": key.hex(), "input": folder.fingerprint_source(frame, key)}
         companion |= sketch_for_companion(frame, request.schema)
-        record.write_json(private / folder.COMPANION, companion, 0o600)
+        write_new_json(private / folder.COMPANION, companion, 0o600)
         with admit_while_moving(
             request, Release(about, verdict, public, private), frame
         ) as admitted:

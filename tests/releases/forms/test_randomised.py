@@ -17,10 +17,10 @@ import shoal
 from shoal.core.errors import InputError, NotMetError, SchemaError, UsageError
 from shoal.core.spend import Spend
 from shoal.dp.opendp_library import describe_library
-from shoal.releases.forms._noise.answer_estimates import AnswerCounts, estimates
-from shoal.releases.forms._noise.answers import read_answers
+from shoal.releases.forms._noise.answers import AnswerCounts, read_answers
 from shoal.releases.forms.randomised import plan_answers
 from shoal.releases.verification import VerifyOptions, recount_and_judge
+from shoal.verbs.estimates import estimates
 
 VALUES = ("flu", "cold", "asthma", "")
 QUASI = ("age", "sex")

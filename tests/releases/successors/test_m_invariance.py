@@ -14,10 +14,10 @@ import pytest
 
 import shoal
 from shoal.data import bundled
-from shoal.releases.companion import hash_person_values, read_companion
+from shoal.releases.companion import hash_counterfeit_person, hash_person_values, read_companion
 from shoal.releases.manifest import published_schema
 from shoal.releases.reader import open_frame
-from shoal.releases.successors.counterfeits import FILE, mark_counterfeit
+from shoal.releases.successors.counterfeits import FILE
 from shoal.releases.successors.earlier import read_classified_rows, read_earlier_release
 from shoal.releases.successors.m_invariance import check_signatures
 
@@ -134,7 +134,9 @@ def signatures(release, people) -> tuple[dict, int]:
         assert len({*some}) >= 3
     names = dict(zip(hash_person_values(people, key).to_pylist(), people, strict=True))
     there = [(names[w], cells(row)) for w, row in zip(who, rows, strict=True) if w in names]
-    return {name: frozenset(values[one]) for name, one in there}, who.count(mark_counterfeit(key))
+    return {name: frozenset(values[one]) for name, one in there}, who.count(
+        hash_counterfeit_person(key)
+    )
 
 
 def test_three_years_tell_no_more_than_the_first(years, standing, left, plain):
@@ -303,7 +305,7 @@ def worked_out(first, second) -> tuple[int, int]:
     sets = {one: frozenset(v for _, v in rows) for one, rows in classes.items()}
     over = {v for one, some in sets.items() if some not in old and one not in nobody for v in some}
     who = pq.read_table(second.companion / "rows.parquet")["person"].to_pylist()
-    mark, right, wrong = mark_counterfeit(read_companion(second, second.path).key), 0, 0
+    mark, right, wrong = hash_counterfeit_person(read_companion(second, second.path).key), 0, 0
     for one, made in nobody.items():
         rows, sure = classes[one], sets[one] & over
         if len(rows) == len(sets[one]) and len(sure) >= len(rows) - made:

@@ -35,11 +35,16 @@ from shoal.dp.randomised_response import calibrate_response
 from shoal.dp.seeded_draws import create_seeded_generator
 from shoal.engines.protocol import Frame
 from shoal.releases.draft import TableDraft, make_cut
-from shoal.releases.forms._noise.answer_estimates import AnswerCounts, estimate_everybody
-from shoal.releases.forms._noise.answer_utility import measure_answer_utility
-from shoal.releases.forms._noise.answers import Answers, add_promise, check_answer_rule
-from shoal.releases.forms._noise.answers_manifest import describe_answers
+from shoal.releases.forms._noise.answers import (
+    AnswerCounts,
+    Answers,
+    add_promise,
+    check_answer_rule,
+    describe_answers,
+    estimate_everybody,
+)
 from shoal.releases.forms._noise.measured import code_bins, count_beyond_bounds
+from shoal.releases.forms._noise.utility import measure_answer_utility
 from shoal.releases.manifest import published_schema
 from shoal.releases.options import RANDOMISED, STARRED, Request, missing_budget_error
 from shoal.releases.successors.m_invariance import METHOD as INVARIANT

@@ -61,8 +61,7 @@ from shoal.core.spend import Spend
 from shoal.dp.mechanisms import Noise, calibrate_noise
 from shoal.dp.opendp_library import round_down
 from shoal.dp.selection import calibrate_selection, select_candidate
-from shoal.releases.forms._noise.draft import NoiseDraft
-from shoal.releases.forms._noise.measured import ExactCounts, Tables
+from shoal.releases.forms._noise.measured import ExactCounts, NoiseDraft, Tables
 from shoal.releases.forms._noise.options import write_marginal, write_marginal_option
 from shoal.releases.forms._noise.plan import MOST_CELLS, Columns, MarginalPlan
 from shoal.releases.forms._noise.spending import (

@@ -38,7 +38,7 @@ from shoal.engines.protocol import Coding, Frame
 from shoal.kernels.box_tree import find_set_ends
 from shoal.kernels.grouping import collect_code_sets, find_extents
 from shoal.releases.companion import hash_people
-from shoal.releases.draft import TableDraft, count_suppressible, run_method, settle_cut
+from shoal.releases.draft import TableDraft, run_method
 from shoal.releases.label_examples import find_examples
 from shoal.releases.options import Request
 from shoal.releases.recount import Recount, leaf_value, read_cells
@@ -48,6 +48,7 @@ from shoal.releases.successors.earlier import (
     check_spelling,
     list_people,
 )
+from shoal.releases.suppression import count_suppressible, settle_cut
 from shoal.releases.tallying import Encoded, Survey
 
 Codes = NDArray[Any]

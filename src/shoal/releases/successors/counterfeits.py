@@ -12,7 +12,6 @@ public; who knows the values of some of them learns from it whether others' are 
 from __future__ import annotations
 
 import csv
-import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -29,6 +28,7 @@ from shoal.core.release import Verdict, VerdictBasis
 from shoal.core.tally import Cut, Groups
 from shoal.methods._invariance.requirement import FILL, is_invariance
 from shoal.releases import draft
+from shoal.releases.companion import hash_counterfeit_person
 from shoal.releases.folder import COUNTERFEITS
 from shoal.releases.judgement import Labels, judge_models
 from shoal.releases.manifest import hash_file
@@ -45,11 +45,6 @@ LEAK = (
 )
 
 
-def mark_counterfeit(key: bytes) -> str:
-    """What stands for the person of a counterfeit row in the companion."""
-    return hashlib.sha256(hashlib.sha256(key).digest() + b"counterfeit").hexdigest()[:32]
-
-
 def append_counterfeits(
     stream: Iterator[pa.RecordBatch], class_: NDArray[Any], values: list[Any], key: bytes
 ) -> Iterator[pa.RecordBatch]:
@@ -59,7 +54,7 @@ def append_counterfeits(
         schema = batch.schema
         yield batch
     if schema is not None and len(class_):
-        columns = class_.astype(np.int32), values, [mark_counterfeit(key)] * len(class_)
+        columns = class_.astype(np.int32), values, [hash_counterfeit_person(key)] * len(class_)
         fields = zip(columns, schema, strict=True)
         arrays = [pa.array(column).cast(field.type) for column, field in fields]
         yield pa.RecordBatch.from_arrays(arrays, schema=schema)

@@ -31,8 +31,7 @@ from shoal.releases.companion import (
     read_companion,
     read_people,
 )
-from shoal.releases.forms._noise.refusal import refuse_noisy
-from shoal.releases.manifest import publishes_answers, publishes_buckets
+from shoal.releases.manifest import publishes_answers, publishes_buckets, refuse_noisy
 from shoal.releases.reader import open_labels, parse_released_schema
 from shoal.releases.recount import Recount, classify_rows, recount
 

@@ -61,11 +61,12 @@ from shoal.releases.companion import (
     read_companion,
     read_people,
 )
-from shoal.releases.draft import TableDraft, count_suppressible, settle_cut
+from shoal.releases.draft import TableDraft
 from shoal.releases.label_examples import find_examples, is_allowed_value
 from shoal.releases.options import PARTITION, Request
 from shoal.releases.reader import open_labels, parse_released_schema
 from shoal.releases.recount import Recount, leaf_value, read_cells, recount
+from shoal.releases.suppression import count_suppressible, settle_cut
 from shoal.releases.tallying import Survey, list_tallied_columns, survey
 
 # The cells of a release as classes for other people, and which values they cover.

@@ -58,8 +58,8 @@ from shoal.methods._invariance.requirement import (
 )
 from shoal.methods._shared.points import order_people
 from shoal.methods._shared.progress import Advance
-from shoal.releases.companion import find_release, hash_people
-from shoal.releases.draft import TableDraft, count_suppressible, recode_rows, settle_cut
+from shoal.releases.companion import find_release, hash_counterfeit_person, hash_people
+from shoal.releases.draft import TableDraft, recode_rows
 from shoal.releases.options import PARTITION, Request
 from shoal.releases.reader import open_labels, parse_released_schema
 from shoal.releases.recount import Recount, code_leaves, leaf_value
@@ -68,11 +68,11 @@ from shoal.releases.successors.counterfeits import (
     COLUMN,
     append_counterfeits,
     judge_with_counterfeits,
-    mark_counterfeit,
     refuse_value_models,
     write_counterfeits,
 )
 from shoal.releases.successors.earlier import ClassifiedRows, EarlierRelease, list_people
+from shoal.releases.suppression import count_suppressible, settle_cut
 from shoal.releases.tallying import Survey
 
 # Signatures: the set of sensitive values of everybody's class in an earlier release.
@@ -136,7 +136,7 @@ def read_signatures(
     read = restore_cell if release[1].get("defused_cells") else _as_it_is
     words = tuple(read(leaf_value(axis, int(code))) for code in pairs % axis.size)
     sets = list_value_sets(count, column.name, read)
-    people = int(pc.sum(pc.not_equal(rows.person, mark_counterfeit(before.key))).as_py())
+    people = int(pc.sum(pc.not_equal(rows.person, hash_counterfeit_person(before.key))).as_py())
     named = replace(before, rows=rows)
     return SignedRelease(named, sets, ~judged, pairs // axis.size, words, people)
 
@@ -206,7 +206,7 @@ def check_signatures(
         rows.classes(hash_people(frame, schema.person.name, people, secret))
         for rows, secret in ((before.rows, before.key), (now, key))
     )
-    nobody = pc.sum(pc.equal(now.person, mark_counterfeit(key))).as_py() or 0
+    nobody = pc.sum(pc.equal(now.person, hash_counterfeit_person(key))).as_py() or 0
     if nobody != counterfeits or int((new >= 0).sum()) + nobody != len(now.class_):
         raise InputError(
             "The people of the table changed while it was published.",

@@ -19,7 +19,6 @@ from typing import Any
 from shoal.core.spend import Spend, format_budget, to_exact
 from shoal.dp.beliefs import CHANGE, PRESENCE, Prior, compute_belief_curves
 from shoal.dp.semantics import semantic_privacy
-from shoal.releases.forms._noise.answer_estimates import estimates
 from shoal.releases.forms._noise.answers import read_answers
 from shoal.releases.forms._noise.notes import list_cautions
 from shoal.releases.options import RANDOMISED
@@ -36,6 +35,7 @@ from shoal.reports.document import (
     Text,
 )
 from shoal.reports.format import format_percent, format_real, speak_share
+from shoal.verbs.estimates import estimates
 
 HEADING = "Differential privacy"
 JsonObject = Mapping[str, Any]

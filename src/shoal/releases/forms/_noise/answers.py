@@ -1,14 +1,16 @@
-"""What a randomised release says of its answers, read from its manifest and checked in its table.
+"""Answers in place of sensitive values: how they are drawn, counted, estimated from and stated.
 
 The manifest has for each sensitive column the values that may be answered (its domain in the
 schema), the chance that an answer is true, and the epsilon that this spends. Whether it does is
-computed again by OpenDP; whether the answers were drawn so cannot be seen in a table.
+computed again by OpenDP; whether the answers were drawn so cannot be seen in a table. All else that
+a manifest says of answers follows from these, from the rule and from the method: whoever verifies
+the release writes it once more and compares (`check_answers_description`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -25,12 +27,46 @@ from shoal.core.spend import Spend, to_exact
 from shoal.dp.bins import Bins, build_bins
 from shoal.dp.randomised_response import Response, compute_response_spend
 from shoal.engines.protocol import Frame
-from shoal.releases.forms._noise.manifest import name_promise, read_spend
+from shoal.kernels.grouping import number_combinations
+from shoal.releases.forms._noise.manifest import (
+    AGAIN,
+    OF_THE_FILE,
+    OF_THE_PEOPLE,
+    check_people_stated,
+    describe_privacy,
+    find_differences,
+    name_promise,
+    names_random_source,
+    read_spend,
+)
 from shoal.releases.manifest import as_answer_column, publishes_answers
 from shoal.releases.row_listing import Listing
 
 ANSWERS = "answers"
 """The key of the manifest that says how each column's answers were drawn."""
+UNIT = "the sensitive values of one person, in one row"
+NEIGHBOURS = "tables that differ in one person's sensitive values"
+NOT_PROTECTED = (
+    "quasi-identifiers: they are as safe as the rule of the partition says",
+    "who is in the table, and how many",
+    "kept columns, and a sensitive value that could be foretold from the rest of the row",
+    "somebody who has several rows in the table: one row is one person here",
+)
+OF_THE_PARTITION = (
+    "form",
+    "classes",
+    "columns",
+    "schema",
+    "rule",
+    "method",
+    "parameters",
+    "row_order",
+    "keep_accepted",
+    "like",
+)
+"""What the manifest of any partition may have, beside what its file tells."""
+
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -62,7 +98,13 @@ class Answers:
         values, epsilon = self.bins.size, str(self.epsilon)
         return {"keep": self.keep, "values": values, "epsilon": epsilon, "asked": stated}
 
-    def answered(self, listing: Listing) -> Listing:
+    def estimate(self, counts: Floats) -> tuple[Floats, Floats]:
+        """How many people have each value, from (…, values) of answers, and the standard errors."""
+        estimated = self.response.estimated(counts)
+        total = counts.sum(axis=-1, keepdims=True)
+        return estimated, self.response.deviation(np.clip(estimated, 0, total))
+
+    def as_answers(self, listing: Listing) -> Listing:
         """Values, of a table that has them as they are, as answers would name them.
 
         What the column may not be stays what it is.
@@ -79,7 +121,7 @@ class Answers:
         except InputError:
             return None if value is None else format_value(value)
 
-    def asked(self, listing: Listing) -> Listing:
+    def with_unanswered(self, listing: Listing) -> Listing:
         """The answers of a table, and besides them the values that nobody answered."""
         words = [None if word is None else restore_cell(word) for word in listing.words()]
         every = dict.fromkeys(
@@ -145,11 +187,6 @@ def check_answer_rule(rule: Model) -> None:
         )
 
 
-def check_answers(frame: Frame, answers: Mapping[str, Answers]) -> None:
-    """Refuse a table with values that cannot be answers."""
-    count_answers(frame, answers)
-
-
 def count_answers(frame: Frame, answers: Mapping[str, Answers]) -> dict[str, NDArray[np.int64]]:
     """How often each value of a column was answered; what cannot be an answer is refused."""
     counts = {}
@@ -187,7 +224,7 @@ def add_answer_judgement(verdict: Verdict, frame: Frame, manifest: Mapping[str, 
     answers = read_answers(manifest)
     if not answers:
         return verdict
-    check_answers(frame, answers)
+    count_answers(frame, answers)  # refuses what cannot be an answer
     return add_promise(verdict, answers, _agreed(manifest, answers))
 
 
@@ -206,8 +243,98 @@ def _agreed(manifest: Mapping[str, Any], answers: Mapping[str, Answers]) -> Spen
     return stated
 
 
-def compute_answer_chances(answers: Answers, codes: NDArray[Any], size: int) -> NDArray[np.float64]:
+def compute_answer_chances(answers: Answers, codes: NDArray[Any], size: int) -> Floats:
     """P(answer | true) on an axis of so many values, on which the answers have these codes."""
     matrix = np.zeros((size, size))
     matrix[np.ix_(codes, codes)] = answers.response.matrix()
     return matrix
+
+
+def describe_answers(
+    answers: Mapping[str, Answers], spend: Spend, method: str, rule: str, *, seeded: bool
+) -> dict[str, Any]:
+    """What the manifest of a randomised release has besides that of a partition."""
+    shared = "; ".join(f"{name}: ε {column.epsilon}" for name, column in answers.items())
+    section = describe_privacy(
+        spend,
+        unit=UNIT,
+        neighbours=NEIGHBOURS,
+        mechanism="randomised response",
+        scale=None,
+        sensitivity="one answer in each sensitive column",
+        composition=f"basic: the epsilons of the columns add up ({shared})",
+        seed=0 if seeded else None,
+        not_protected=NOT_PROTECTED,
+        keep={name: column.keep for name, column in answers.items()},
+        partition=f"made by {method}, so that {rule} holds; it never looked at the sensitive "
+        "values",
+    )
+    return {
+        ANSWERS: {name: column.to_json() for name, column in answers.items()},
+        "spend": spend.to_json(),
+        "privacy": section,
+        "releasable": not seeded,
+    }
+
+
+def check_answers_description(manifest: Mapping[str, Any]) -> None:
+    """Refuse a manifest of answers that says anything but what follows from how they were drawn."""
+    answers, releasable = read_answers(manifest), manifest.get("releasable")
+    if not answers:
+        return
+    randomness = manifest["privacy"].get("randomness")
+    if not names_random_source(randomness, releasable):
+        raise InputError(
+            "The manifest does not say where its answers come from, or says two things.", AGAIN
+        )
+    spend = Spend(read_spend(manifest).epsilon)
+    words = str(manifest.get("method")), str(manifest.get("rule"))
+    right = describe_answers(answers, spend, *words, seeded=not releasable)
+    right["privacy"]["randomness"] = randomness  # of whichever version
+    check_people_stated(manifest)
+    if more := sorted({*manifest} - {*right, *OF_THE_PARTITION, *OF_THE_FILE, *OF_THE_PEOPLE}):
+        raise InputError(
+            f"The manifest has fields that no release of this form has: {', '.join(more)}.", AGAIN
+        )
+    if wrong := find_differences(manifest, right):
+        raise InputError(
+            f"The manifest does not say what follows from its answers: {', '.join(wrong)}.", AGAIN
+        )
+
+
+@dataclass
+class AnswerCounts:
+    """Answers counted as they are drawn: how many rows of a class have which answers."""
+
+    sizes: Sequence[int]
+    _lots: list[tuple[NDArray[Any], NDArray[np.int64]]] = field(default_factory=list)
+
+    def add(self, class_: NDArray[Any], codes: Sequence[NDArray[Any]]) -> None:
+        """Count more rows: their classes, and their answers in every column."""
+        columns = [class_, *codes]
+        number, first = number_combinations(columns, [int(class_.max(initial=0)) + 1, *self.sizes])
+        self._lots.append((np.stack([column[first] for column in columns]), np.bincount(number)))
+
+    @property
+    def rows(self) -> int:
+        """How many rows were counted."""
+        return int(sum(count.sum() for _, count in self._lots))
+
+    def table(self, columns: Sequence[int], classes: int | None = None) -> Floats:
+        """The counts of some columns together, after those of each class where asked."""
+        shape = [*([] if classes is None else [classes]), *(self.sizes[i] for i in columns)]
+        picked = [*([] if classes is None else [0]), *(1 + i for i in columns)]
+        total = np.zeros(int(np.prod(shape)))
+        for codes, count in self._lots:
+            place = np.ravel_multi_index(tuple(codes[i] for i in picked), shape)
+            total += np.bincount(place, weights=count, minlength=len(total))
+        return total.reshape(shape)
+
+
+def estimate_everybody(answers: Answers, counts: Floats) -> list[dict[str, Any]]:
+    """The estimates of everybody, value by value."""
+    estimated, error = answers.estimate(counts)
+    return [
+        {"value": label, "answers": int(n), "estimate": float(e), "standard_error": float(s)}
+        for label, n, e, s in zip(answers.bins.labels, counts, estimated, error, strict=True)
+    ]

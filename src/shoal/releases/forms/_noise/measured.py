@@ -1,15 +1,17 @@
 """A table counted by bins: one group-by in the engine, and every marginal from that.
 
-The counts are exact, and stay with the publisher; nothing of them is published without noise.
+The counts are exact, and stay with the publisher; nothing of them is published without noise. A
+form (`NoiseForm`) draws that noise and makes of the counts what is published (`NoiseDraft`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.core.errors import InputError, join_errors
@@ -17,6 +19,7 @@ from shoal.core.labels import to_positions
 from shoal.dp.bins import Bins
 from shoal.engines.protocol import CodeCounts, Coding, Distinct, Frame
 from shoal.releases.forms._noise.plan import Columns, MarginalPlan
+from shoal.releases.forms._noise.spending import Step
 
 Tables = dict[Columns, NDArray[np.int64]]
 """Counts by marginal, each an array with one axis for each of its columns."""
@@ -143,3 +146,34 @@ def count_beyond_bounds(bins: Bins, distinct: Distinct) -> int:
         return 0
     places, (low, high) = to_positions(distinct.values, bins.kind), bins.bounds
     return int(np.asarray(distinct.counts)[(places < low) | (places > high)].sum())
+
+
+@dataclass(frozen=True)
+class NoiseDraft:
+    """A table to be published, the marginals that were measured for it, and what it estimates."""
+
+    table: pa.Table
+    marginals: tuple[Columns, ...]
+    estimates: Mapping[Columns, NDArray[np.float64]]
+
+
+class NoiseForm(Protocol):
+    """A form of release that noise makes: all that is known of it before the rows are read."""
+
+    @property
+    def plan(self) -> MarginalPlan:
+        """The columns that are counted, and their bins."""
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """Every look at the rows."""
+
+    @property
+    def marginals(self) -> tuple[Columns, ...]:
+        """The marginals that will be measured, as far as that does not depend on the rows."""
+
+    def drawn(self, measured: ExactCounts, rng: np.random.Generator | None) -> NoiseDraft:
+        """The noise, drawn; ``rng`` is a test's or a study's, else the operating system's."""
+
+    def expected(self) -> dict[str, Any]:
+        """How large the noise will be."""

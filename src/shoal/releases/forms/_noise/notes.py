@@ -10,8 +10,7 @@ from shoal.core.errors import InputError
 from shoal.core.labels import format_count
 from shoal.core.spend import Spend, format_budget
 from shoal.releases.companion import find_release
-from shoal.releases.forms._noise.draft import NoiseForm
-from shoal.releases.forms._noise.measured import MeasuredTable
+from shoal.releases.forms._noise.measured import MeasuredTable, NoiseForm
 from shoal.releases.forms._noise.spending import CHOICE
 
 LARGE = 10

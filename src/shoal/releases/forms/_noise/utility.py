@@ -1,8 +1,10 @@
 """How useful a release of noise is: its marginals beside the original's, as for any other release.
 
 The measure is `shoal.measures.marginals`: every column and every pair of columns as distributions
-over the leaves of the original, a bin spread evenly over its leaves. It is for the publisher: it
-compares with the exact table, and is no part of what may be released.
+over the leaves of the original, a bin spread evenly over its leaves. In a randomised release the
+cells say it of quasi-identifiers; of sensitive columns it is estimated from the answers of each
+class, and may be below 0. All of it is for the publisher: it compares with the exact table, and is
+no part of what may be released.
 """
 
 from __future__ import annotations
@@ -15,16 +17,31 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.core.cells import Cells
 from shoal.core.column import DEFAULT_HIERARCHIES, Column
 from shoal.core.schema import Schema
-from shoal.core.tally import Tally
+from shoal.core.tally import Cut, Tally
+from shoal.dp.randomised_response import Response
 from shoal.engines.protocol import Frame
-from shoal.measures.marginals import CountTables, Distances, cut_to_root, marginals, raw
+from shoal.measures.marginals import (
+    CountTables,
+    Distances,
+    EstimatedRows,
+    cut_to_root,
+    marginals,
+    raw,
+)
+from shoal.releases.forms._noise.answers import AnswerCounts, Answers
 from shoal.releases.forms._noise.measured import MeasuredTable, list_columns_in_any, tabulate_codes
 from shoal.releases.forms._noise.plan import Columns, MarginalPlan
 from shoal.releases.tallying import encode
 
-Estimated = Mapping[Columns, NDArray[np.float64]]
+MOST_ANSWER_COUNTS = 1 << 25
+"""So many counts of classes and values are compared at the most."""
+TOO_MANY_COUNTS = "not measured: there are too many classes and values"
+
+Floats = NDArray[np.float64]
+Estimated = Mapping[Columns, Floats]
 
 
 def tally_original(frame: Frame, schema: Schema, names: Sequence[str] | None = None) -> Tally:
@@ -100,11 +117,9 @@ def _leaves(
     return {axis.name: own[axis.name].of_leaves(axis) for axis in axes}
 
 
-def _up_to_pairs(
-    plan: MarginalPlan, estimates: Estimated
-) -> dict[tuple[str, ...], NDArray[np.float64]]:
+def _up_to_pairs(plan: MarginalPlan, estimates: Estimated) -> dict[tuple[str, ...], Floats]:
     """Columns and pairs, each summed up from the first table that has it."""
-    tables: dict[tuple[str, ...], NDArray[np.float64]] = {}
+    tables: dict[tuple[str, ...], Floats] = {}
     for columns, table in estimates.items():
         for size in (1, 2):
             for some in combinations(range(len(columns)), size):
@@ -113,3 +128,66 @@ def _up_to_pairs(
                     others = tuple(i for i in range(len(columns)) if i not in some)
                     tables[names] = np.asarray(table, np.float64).sum(axis=others)
     return tables
+
+
+def measure_answer_utility(
+    frame: Frame, schema: Schema, cut: Cut, answers: Mapping[str, Answers], drawn: AnswerCounts
+) -> dict[str, Any]:
+    """How far columns and pairs of them have moved: together, as a share, and each."""
+    if cut.classes * max(drawn.sizes) > MOST_ANSWER_COUNTS:
+        return {"marginals": None, "reason": TOO_MANY_COUNTS}
+    tally = encode(frame, _original(schema)).tally
+    tally = replace(tally, keys=tally.keys.astype(np.int32))
+    pairs = zip(tally.sensitive, answers.values(), strict=True)
+    ways = [(column.response, column.bins.of_leaves(axis)) for axis, column in pairs]
+    lost = Distances({}, {})
+    for i, (way, bin_of) in enumerate(ways):
+        estimated = estimate_over_leaves(way, drawn.table([i], cut.classes), bin_of)
+        _add(lost, raw(_only(tally, [i]), EstimatedRows.of(cut.cells, estimated)))
+    for i, j in combinations(range(len(ways)), 2):
+        (way_i, first), (two, second) = ways[i], ways[j]
+        half = estimate_over_leaves(two, drawn.table([i, j]), second)
+        joint = estimate_over_leaves(way_i, half.T, first).T
+        _add(lost, raw(_only(tally, [i, j], quasi=False), _joint(joint)))
+    return {"marginals": lost.share(raw(tally, cut_to_root(tally))), **lost.to_dict()}
+
+
+def _original(schema: Schema) -> Schema:
+    """The columns as the table has them: an empty value of a domain is null there."""
+    return Schema((*schema.quasi, *map(without_counting_limits, schema.sensitive)))
+
+
+def estimate_over_leaves(way: Response, answers: Floats, bin_of: NDArray[np.int32]) -> Floats:
+    """(…, leaves) of people, estimated from (…, bins) of answers: a bin's evenly over its leaves.
+
+    ``bin_of`` has the bin of each leaf, -1 where it is in none.
+    """
+    leaves = np.bincount(bin_of[bin_of >= 0], minlength=way.values)
+    each = way.estimated(answers) / np.maximum(leaves, 1)
+    return np.where(bin_of >= 0, each[..., bin_of], 0.0)
+
+
+def _only(tally: Tally, columns: Sequence[int], *, quasi: bool = True) -> Tally:
+    """The tally with some of the sensitive columns, and with or without quasi-identifiers."""
+    some = replace(
+        tally,
+        sensitive=tuple(tally.sensitive[i] for i in columns),
+        values=tally.values[list(columns)],
+        providers=None,
+        provider=None,
+    )
+    return some if quasi else replace(some, quasi=(), keys=tally.keys[:0], weights=())
+
+
+def _joint(estimated: Floats) -> EstimatedRows:
+    """Estimates of two columns together, in one class."""
+    codes = np.indices(estimated.shape).reshape(2, -1)
+    nothing = np.zeros((1, 0), np.int32)
+    return EstimatedRows(
+        Cells(nothing, nothing), np.zeros(codes.shape[1], np.int64), codes, estimated.ravel()
+    )
+
+
+def _add(lost: Distances, more: Distances) -> None:
+    lost.columns.update(more.columns)
+    lost.pairs.update(more.pairs)
