@@ -1,7 +1,7 @@
-"""The pages of a forecast and of a validation: what others may expose, and how true it came.
+"""The pages of a forecast and of a validation, drawn from their JSON.
 
-They are drawn from the JSON of a forecast and of a validation, for the publisher: they tell where
-a release is weak.
+A forecast says what others may expose, a validation how true forecasts come. Both are for the
+publisher: they say where a release is weak.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from shoal.reports.format import format_percent
 
 Numbers = Mapping[str, Any]
 MAX_CLASSES = 20
-"""So many of the classes at risk are on the page; the JSON has more."""
+"""How many of the classes at risk are on the page; the JSON has more."""
 
 
 def render_forecast(facts: Numbers) -> Page:
-    """The whole forecast as a page."""
+    """Return the page of a forecast, from its JSON."""
     return Page(
         "What another release may expose",
         (_estimates(facts), _where(facts), _settings(facts), _rests_on(facts)),
@@ -43,32 +43,37 @@ def _estimates(facts: Numbers) -> Section:
         f"{facts['settings']['l']} values of `{facts['on']}`.",
     )
     rows = tuple(
-        (one["name"], format_percent(one["risk"], 1), _interval(one), one["assumes"])
-        for one in facts["estimates"]
+        (
+            estimate["name"],
+            format_percent(estimate["risk"], 1),
+            _interval(estimate),
+            estimate["assumes"],
+        )
+        for estimate in facts["estimates"]
     )
     head = ("Estimator", "Exposed", "Nine in ten", "It takes it that")
-    told = Chart(
+    chart = Chart(
         chart_estimates(facts["estimates"], facts["classes"]),
         "The forecast stands by the simulation. The paper's own figures are beside it because "
         "they are the paper's: they know nothing of the overlap, and take columns for "
         "independent.",
     )
-    return Section("How many classes", words, (*render_by_column(facts), told, Table(head, rows)))
+    return Section("How many classes", words, (*render_by_column(facts), chart, Table(head, rows)))
 
 
 def render_by_column(facts: Numbers) -> list[Block]:
-    """What is forecast of each sensitive column, the worst first, where there are several."""
+    """The forecast for each sensitive column, the worst first; empty where there is only one."""
     if not facts["by_column"]:
         return []
     rows = tuple(
         (
-            one["on"],
-            format_percent(one["risk"], 1),
-            format_interval(one["interval"]),
-            f"{one['classes_with_few_values']:,} of {facts['classes']:,}",
-            one["rule"],
+            column["on"],
+            format_percent(column["risk"], 1),
+            format_interval(column["interval"]),
+            f"{column['classes_with_few_values']:,} of {facts['classes']:,}",
+            column["rule"],
         )
-        for one in facts["by_column"]
+        for column in facts["by_column"]
     )
     head = (
         "sensitive column",
@@ -81,18 +86,17 @@ def render_by_column(facts: Numbers) -> list[Block]:
 
 
 def _interval(estimate: Numbers) -> str:
-    """Where one more release drawn alike lies nine times in ten, where enough were drawn."""
     few = estimate["interval"] is None and estimate["name"] == DEFAULT
     return "too few repeats" if few else format_interval(estimate["interval"])
 
 
 def _where(facts: Numbers) -> Section:
-    default = next(one for one in facts["estimates"] if one["name"] == DEFAULT)
+    default = next(estimate for estimate in facts["estimates"] if estimate["name"] == DEFAULT)
     blocks: list[Block] = [Chart(chart_chances(default["by_probability"]))]
     if few := facts["classes_with_few_values"]:
         many = f"{few:,} class{' has' if few == 1 else 'es have'}"
-        told = f"{many} fewer values than that already: no other release is needed there."
-        blocks.append(Callout(told, "warning"))
+        warning = f"{many} fewer values than that already: no other release is needed there."
+        blocks.append(Callout(warning, "warning"))
     if listed := facts["exposed"][:MAX_CLASSES]:
         blocks.append(_classes(listed))
     words = (
@@ -106,83 +110,81 @@ def _classes(listed: Sequence[Numbers]) -> Table:
     names = list(listed[0].get("labels", {}))
     rows = tuple(
         (
-            one["class"],
-            one["row"],
-            one["rows"],
-            one["values"],
-            format_percent(one["probability"], 1),
-            *(_label(one["labels"][name]) for name in names),
+            class_["class"],
+            class_["row"],
+            class_["rows"],
+            class_["values"],
+            format_percent(class_["probability"], 1),
+            *(
+                "(missing)" if class_["labels"][name] is None else str(class_["labels"][name])
+                for name in names
+            ),
         )
-        for one in listed
+        for class_ in listed
     )
     head = ("Class", "First row", "Rows", "Values", "Chance", *names)
     return Table(head, rows, caption="The classes most at risk")
 
 
-def _label(value: Any) -> str:
-    return "(missing)" if value is None else str(value)
-
-
-def _coinciding(asked: Numbers) -> dict[str, str]:
-    """How far our people are the same in several releases, and what the other end would give."""
-    share = asked.get("same_people")
+def _same_people(settings: Numbers) -> dict[str, str]:
+    """The share of our people who are in all the others, and the risk under other shares."""
+    share = settings.get("same_people")
     if share is None:
         return {}
-    told = f"{share:.0%} of them"
-    risks = asked.get("by_same_people", {})
+    risks = settings.get("by_same_people", {})
     ends = [f"with {float(end):.0%} {risk:.1%} of the classes" for end, risk in risks.items()]
     both = f" (the worse: {', '.join(ends)})" if ends else ""
-    return {"In all of them": told + both}
+    return {"In all of them": f"{share:.0%} of them{both}"}
 
 
 def _settings(facts: Numbers) -> Section:
-    asked = facts["settings"]
-    told = {
-        "Other releases": asked["others"],
-        "Rows of each": f"{asked['rows']:,}",
-        "Our people in each": f"{asked['people']:,} of {facts['rows']:,}",
-        **_coinciding(asked),
-        "Their other people": _strangers(asked),
-        "Their method": asked["method"],
-        "Their rule": asked["rule"],
-        "Releases drawn": asked["repeats"],
-        "Seed": asked["seed"],
+    settings = facts["settings"]
+    fields = {
+        "Other releases": settings["others"],
+        "Rows of each": f"{settings['rows']:,}",
+        "Our people in each": f"{settings['people']:,} of {facts['rows']:,}",
+        **_same_people(settings),
+        "Their other people": _other_people(settings),
+        "Their method": settings["method"],
+        "Their rule": settings["rule"],
+        "Releases drawn": settings["repeats"],
+        "Seed": settings["seed"],
     }
-    items = tuple(Fact(name, value) for name, value in told.items())
+    items = tuple(Fact(name, value) for name, value in fields.items())
     return Section("What was supposed of the others", (), (Fields(items),))
 
 
-def _strangers(asked: Numbers) -> str:
-    if not asked["population"]:
+def _other_people(settings: Numbers) -> str:
+    if not settings["population"]:
         return "like ours"
-    values = ", and values as common as there" if asked["population_values"] else ""
+    values = ", and values as common as there" if settings["population_values"] else ""
     return f"drawn from the population that was given{values}"
 
 
 def _rests_on(facts: Numbers) -> Section:
     each = [
-        f"{one['name'].capitalize()}: {'; '.join(one['assumptions'])}."
-        for one in facts["estimates"]
-        if not one["name"].startswith("paper, best")
+        f"{estimate['name'].capitalize()}: {'; '.join(estimate['assumptions'])}."
+        for estimate in facts["estimates"]
+        if not estimate["name"].startswith("paper, best")
     ]
-    own = [f"{one[0].upper()}{one[1:]}." for one in facts["assumptions"]]
+    own = [f"{text[0].upper()}{text[1:]}." for text in facts["assumptions"]]
     words = (
         " ".join(own),
         *each,
         "Nobody knows how many people a release that does not exist yet will share with ours: the "
         "overlap is what you say it is. Try several.",
     )
-    return Section("What the numbers rest on", tuple(one for one in words if one))
+    return Section("What the numbers rest on", tuple(filter(None, words)))
 
 
 def render_validation(facts: Numbers) -> Page:
-    """A whole validation as a page."""
-    asked, trials = facts["settings"], facts["trials"]
-    real = [one["real"] for one in trials]
+    """Return the page of a validation, from its JSON."""
+    settings, trials = facts["settings"], facts["trials"]
+    real = [trial["real"] for trial in trials]
     return Page(
         "How true forecasts come",
         (_came_true(facts), _chances(facts), _tried(facts)),
-        lead=f"In {len(trials):,} trials on samples of {asked['size']:,} people "
+        lead=f"In {len(trials):,} trials on samples of {settings['size']:,} people "
         f"{format_percent(min(real), 1)} to {format_percent(max(real), 1)} of the classes came to "
         "be exposed.",
         foot="Made by `shoal forecast --validate`. For the publisher: nothing was published.",
@@ -211,25 +213,24 @@ def _came_true(facts: Numbers) -> Section:
 
 
 def _tried_columns(facts: Numbers) -> list[Block]:
-    """How true forecasts of each sensitive column came, where several were tried."""
     if not facts["by_column"]:
         return []
     rows = tuple(
         (
-            one["on"],
+            column["on"],
             *(
-                format_percent(end([trial["real"] for trial in one["trials"]]), 1)
+                format_percent(end([trial["real"] for trial in column["trials"]]), 1)
                 for end in (min, max)
             ),
-            *(f"{100 * one['scores'][name]['mae']:.2f}" for name in facts["scores"]),
+            *(f"{100 * column['scores'][name]['mae']:.2f}" for name in facts["scores"]),
         )
-        for one in facts["by_column"]
+        for column in facts["by_column"]
     )
     head = (
         "sensitive column",
         "exposed, from",
         "to",
-        *(f"error, {one}" for one in facts["scores"]),
+        *(f"error, {name}" for name in facts["scores"]),
     )
     return [Table(head, rows, f"Each sensitive column; drawn below: {facts['on']}")]
 
@@ -238,13 +239,13 @@ def _scores(scores: Mapping[str, Numbers]) -> Table:
     rows = tuple(
         (
             name,
-            f"{100 * one['mae']:.2f}",
-            f"{100 * one['bias']:.2f}".replace("-", "−"),
-            "–" if one["correlation"] is None else f"{one['correlation']:.3f}",
-            f"{one['brier']:.4f}",
-            "–" if one["covered"] is None else format_percent(one["covered"], 1),
+            f"{100 * score['mae']:.2f}",
+            f"{100 * score['bias']:.2f}".replace("-", "−"),
+            "–" if score["correlation"] is None else f"{score['correlation']:.3f}",
+            f"{score['brier']:.4f}",
+            "–" if score["covered"] is None else format_percent(score["covered"], 1),
         )
-        for name, one in scores.items()
+        for name, score in scores.items()
     )
     head = ("Estimator", "Error", "Bias", "Correlation", "Brier score", "Covered")
     return Table(head, rows, caption="Over all settings")
@@ -262,19 +263,19 @@ def _chances(facts: Numbers) -> Section:
 
 
 def _tried(facts: Numbers) -> Section:
-    asked = facts["settings"]
-    told = {
+    settings = facts["settings"]
+    fields = {
         "Table": f"{facts['rows']:,} rows",
         "Learnt": facts["on"],
-        "Each sample": f"{asked['size']:,} people of its own",
-        "In both": _listed(asked["overlaps"]),
-        "Method of both": asked["method"],
-        "k": _listed(asked["ks"]),
-        "l": _listed(asked["ls"]),
-        "Seeds": asked["seeds"],
-        "Releases drawn for each": asked["repeats"],
+        "Each sample": f"{settings['size']:,} people of its own",
+        "In both": _list_numbers(settings["overlaps"]),
+        "Method of both": settings["method"],
+        "k": _list_numbers(settings["ks"]),
+        "l": _list_numbers(settings["ls"]),
+        "Seeds": settings["seeds"],
+        "Releases drawn for each": settings["repeats"],
     }
-    items = tuple(Fact(name, value) for name, value in told.items())
+    items = tuple(Fact(name, value) for name, value in fields.items())
     words = (
         "Here both tables are samples of one, and the overlap and the other's method and k are "
         "known. Where they are not, a forecast is as right as what was supposed.",
@@ -283,5 +284,5 @@ def _tried(facts: Numbers) -> Section:
     return Section("What was tried", words, (Fields(items),))
 
 
-def _listed(numbers: Sequence[int]) -> str:
-    return ", ".join(f"{one:,}" for one in numbers)
+def _list_numbers(numbers: Sequence[int]) -> str:
+    return ", ".join(f"{number:,}" for number in numbers)

@@ -1,8 +1,8 @@
 """The page of a comparison: what an adversary gains against what is lost, the frontier marked.
 
 It is drawn from the JSON of a comparison (``points``, ``risk``, ``rows``, ``notes``,
-``assumptions``, ``wanted``, ``chosen``, ``command``) and what was made of its points, for its
-publisher: it tells more about the table than a release does.
+``assumptions``, ``wanted``, ``chosen``, ``command``) for its publisher: it says more about the
+table than a release does.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ def render_frontier(
     drawn: Mapping[str, Sequence[Point]],
     not_made: Sequence[tuple[str, str, str]],
 ) -> Page:
-    """The whole comparison as a page.
+    """Return the page of a comparison, from its JSON.
 
-    ``drawn`` are for each risk the points that were made, with its own frontier, those at one place
-    as one; ``not_made`` the methods, the rules and the reason of the others.
+    ``drawn`` holds for each risk the points of releases that could be made, with its own frontier,
+    those at one place joined into one; ``not_made`` the method, rule and reason of the others.
     """
     points, risk = facts["points"], str(facts["risk"])
-    made = [one for one in points if one["loss"] is not None]
-    best = [one for one in drawn[risk] if one["on_frontier"]]
+    releases = [point for point in points if point["loss"] is not None]
+    best = [point for point in drawn[risk] if point["on_frontier"]]
     warnings = tuple(Callout(text, "warning") for text in facts.get("warnings", ()))
-    sections = [_front(facts, drawn[risk], best, warnings), *_other(drawn, risk)]
+    sections = [_front(facts, drawn[risk], best, warnings), *_by_other_risk(drawn, risk)]
     return Page(
         "Which release to make",
-        (*sections, _every(made, not_made, facts["notes"]), _rests_on(facts)),
-        lead=f"{len(made):,} of {len(points):,} releases of {facts['rows']:,} rows that were tried "
-        f"can be made; {len(best):,} are on the frontier.",
+        (*sections, _every(releases, not_made, facts["notes"]), _rests_on(facts)),
+        lead=f"{len(releases):,} of {len(points):,} releases of {facts['rows']:,} rows that were "
+        f"tried can be made; {len(best):,} are on the frontier.",
         foot="Made by `shoal frontier`. For the publisher: nothing was published, and no cell of "
         "the table is here, but counts are that a release would not tell.",
         data={**facts, "public": False},
@@ -72,32 +72,32 @@ def _front(
         Table(*_rows(best), caption="On the frontier, by loss"),
         *_choice(facts),
     )
-    return Section("The frontier", (words, *_stands_for(best)), blocks)
+    return Section("The frontier", (words, *_short_rule_note(best)), blocks)
 
 
 def _choice(facts: Mapping[str, Any]) -> tuple[Block, ...]:
-    """What was chosen and why, or how to choose: which risk is small enough is not ours to say."""
+    """What was chosen and why, or how to choose: how small a risk must be is not ours to say."""
     chosen, wanted = facts["chosen"], facts["wanted"]
     line = str(facts["command"]).replace(" -m ", " \\\n    -m ", 1)
     if chosen is not None:
-        told = f"{chosen['method']} under {chosen['rule']}: of what was asked for it has {wanted}."
-        return Callout(told, "good", "Chosen"), Code(line, "To publish what was chosen")
+        words = f"{chosen['method']} under {chosen['rule']}: of what was asked for it has {wanted}."
+        return Callout(words, "good", "Chosen"), Code(line, "To publish what was chosen")
     if wanted:
-        told = f"Nothing that was asked for is within the bounds: wanted was {wanted}."
-        return (Callout(told, "warning"),)
-    told = (
+        words = f"Nothing that was asked for is within the bounds: wanted was {wanted}."
+        return (Callout(words, "warning"),)
+    words = (
         "Take the rule first, by what you must promise; then, of the methods on the frontier, the "
         "one with the least loss. Or say what is small enough: `--max-risk` chooses the least loss "
         "within it, `--max-loss` the least risk."
     )
-    return Callout(told), Code(line, "To publish one of them")
+    return Callout(words), Code(line, "To publish one of them")
 
 
-def _stands_for(points: Sequence[Point]) -> tuple[str, ...]:
-    """What the short names of rules leave out, if they do."""
-    rule, name = str(points[-1]["rule"]), shorten_rules([str(one["rule"]) for one in points])[-1]
-    told = f"Rules are named by what not all of them ask: `{name}` is `{rule}`."
-    return () if rule == name else (told,)
+def _short_rule_note(points: Sequence[Point]) -> tuple[str, ...]:
+    rules = [str(point["rule"]) for point in points]
+    rule, name = rules[-1], shorten_rules(rules)[-1]
+    words = f"Rules are named by what not all of them ask: `{name}` is `{rule}`."
+    return () if rule == name else (words,)
 
 
 def _note(risk: str) -> str:
@@ -109,21 +109,20 @@ def _note(risk: str) -> str:
     return "Guessing is what the most common value alone gives, to whoever knows nobody's columns."
 
 
-def _other(drawn: Mapping[str, Sequence[Point]], risk: str) -> tuple[Section, ...]:
-    """The same by the other risk, where there is one."""
+def _by_other_risk(drawn: Mapping[str, Sequence[Point]], risk: str) -> tuple[Section, ...]:
     other = "value" if risk == "identity" else "identity"
     points = drawn[other]
-    if not points or any(one[f"risk_{other}"] is None for one in points):
+    if not points or any(point[f"risk_{other}"] is None for point in points):
         return ()
     words = f"The same releases by the {WORDS[other]}, with a frontier of its own."
-    chart_ = Chart(chart_frontier(points, other), _note(other))
-    return (Section(f"By {other}", (words,), (chart_,)),)
+    chart = Chart(chart_frontier(points, other), _note(other))
+    return (Section(f"By {other}", (words,), (chart,)),)
 
 
 def _every(
-    made: Sequence[Point], not_made: Sequence[tuple[str, str, str]], notes: Sequence[str]
+    releases: Sequence[Point], not_made: Sequence[tuple[str, str, str]], notes: Sequence[str]
 ) -> Section:
-    order = sorted(made, key=lambda one: (one["method"], one["loss"]))
+    order = sorted(releases, key=lambda point: (point["method"], point["loss"]))
     blocks: list[Block] = [Table(*_rows(order, full=True))] if order else []
     if not_made:
         blocks.append(Table(("Method", "Rule", "Why"), tuple(not_made), caption="Not made"))
@@ -133,9 +132,9 @@ def _every(
 
 
 def _rests_on(facts: Mapping[str, Any]) -> Section:
-    told = ". ".join(one[0].upper() + one[1:] for one in facts["assumptions"])
+    assumptions = ". ".join(text[0].upper() + text[1:] for text in facts["assumptions"])
     words = (
-        f"{told}.",
+        f"{assumptions}.",
         "Loss is the mean width of the published cells: 0 where everything is as it was, 1 where "
         "nothing is left; rows held back are lost whole.",
         "Risks are means over the people who are published: a mean does not say how the "
@@ -147,35 +146,35 @@ def _rests_on(facts: Mapping[str, Any]) -> Section:
 def _rows(
     points: Sequence[Point], full: bool = False
 ) -> tuple[tuple[str, ...], tuple[tuple[Any, ...], ...]]:
-    """Headings and rows; ``full``: with what only some need."""
-    held = any(one["held_back"] for one in points)
-    value = any(one["risk_value"] is not None for one in points)
-    names = shorten_rules([str(one["rule"]) for one in points])
+    """Headings and rows; ``full``: with the columns that only some readers need."""
+    has_suppressed = any(point["held_back"] for point in points)
+    has_value = any(point["risk_value"] is not None for point in points)
     columns = {
-        "Method": [one["method"] for one in points],
-        "Rule": names,
-        "Identity": [_unbroken(format_risk(one, "identity")) for one in points],
-        "Class known": [_unbroken(format_odds(one["known_identity"])) for one in points]
+        "Method": [point["method"] for point in points],
+        "Rule": shorten_rules([str(point["rule"]) for point in points]),
+        "Identity": [_unbroken(format_risk(point, "identity")) for point in points],
+        "Class known": [_unbroken(format_odds(point["known_identity"])) for point in points]
         if full
         else None,
-        "Value": [format_risk(one, "value") for one in points] if value and full else None,
-        "Value (guessing)": [_beside(one) for one in points] if value and not full else None,
-        "Of column": [one.get("column") for one in points]
-        if any(one.get("column") for one in points)
+        "Value": [format_risk(point, "value") for point in points] if has_value and full else None,
+        "Value (guessing)": [_value_and_baseline(point) for point in points]
+        if has_value and not full
         else None,
-        "Loss": [f"{one['loss']:.4f}" for one in points],
-        "Classes": [one["classes"] for one in points],
-        "Held back": [one["held_back"] for one in points] if held else None,
-        "Seconds": [f"{one['seconds']:.2f}" for one in points] if full else None,
+        "Of column": [point.get("column") for point in points]
+        if any(point.get("column") for point in points)
+        else None,
+        "Loss": [f"{point['loss']:.4f}" for point in points],
+        "Classes": [point["classes"] for point in points],
+        "Held back": [point["held_back"] for point in points] if has_suppressed else None,
+        "Seconds": [f"{point['seconds']:.2f}" for point in points] if full else None,
     }
-    there = {head: cells for head, cells in columns.items() if cells is not None}
-    return tuple(there), tuple(zip(*there.values(), strict=True))
+    shown = {head: cells for head, cells in columns.items() if cells is not None}
+    return tuple(shown), tuple(zip(*shown.values(), strict=True))
 
 
 def _unbroken(text: str) -> str:
     return text.replace(" ", "\N{NO-BREAK SPACE}")
 
 
-def _beside(one: Point) -> str:
-    """The risk of value, and what guessing gives."""
-    return f"{format_risk(one, 'value')} ({format_percent(one['base'], 1)})"
+def _value_and_baseline(point: Point) -> str:
+    return f"{format_risk(point, 'value')} ({format_percent(point['base'], 1)})"

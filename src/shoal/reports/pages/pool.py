@@ -1,9 +1,9 @@
 """The pages of a pool: the partners' joint certificate, and one page for each provider.
 
 Both are complete pages, without script or network, to be printed and signed. They are drawn from
-plain dicts that JSON can hold; what may stand in them is decided by who fills them: **a count is
-printed as it is given**, so whatever stands for few people must be a text already ("fewer than
-10"). No provider is named on the certificate unless it signs it.
+plain dicts that JSON can hold. The caller decides what may stand in them: **a count is printed as
+it is passed**, so a count of few people must be a text already ("fewer than 10"). The certificate
+names a provider only if it signs.
 
 ``write_certificate`` reads (those in brackets may be left out):
 
@@ -25,7 +25,7 @@ printed as it is given**, so whatever stands for few people must be a text alrea
 ``earlier`` [..]     releases of the same pool that came before
 ``worst``            the worst that a coalition of m leaves of a class: ``rows`` (text)
 ``beyond`` [dict]    the same for a coalition of m + 1: ``members`` and ``rows``
-``trust``            sentences: who saw what, and who must be trusted
+``trust``            sentences: who had access to what, and who must be trusted
 ``agreement``        SHA-256 of the agreement
 ``release_sha256``   of the published table
 ``hash``             SHA-256 of the certificate's JSON, in which this line is not
@@ -68,7 +68,7 @@ JsonObject = Mapping[str, Any]
 
 
 def write_certificate(facts: JsonObject) -> str:
-    """What the partners sign: one release, one m, and whom it rests on."""
+    """Return the certificate that the partners sign, as HTML."""
     page = Page(
         "Joint certificate",
         (_promised(facts), _together(facts), _trusted(facts), _signed(facts)),
@@ -80,32 +80,31 @@ def write_certificate(facts: JsonObject) -> str:
 
 
 def _lead(facts: JsonObject) -> str:
-    who = (
+    breaking = (
         "none of them can break that by taking its"
         if int(facts["m"]) == 1
         else f"no {facts['m']:,} of them together can break that by taking their"
     )
     met = f"Every class meets `{facts['inside']}`, and"
-    return f"{facts['providers']:,} providers publish one table. {met} {who} own rows away."
+    return f"{facts['providers']:,} providers publish one table. {met} {breaking} own rows away."
 
 
 def list_open_risks(facts: JsonObject) -> list[str]:
-    """What is not promised: by the rule that was agreed on, or with a second release.
+    """What neither the agreed rule nor a single release covers, in sentences.
 
     >>> list_open_risks({"unjudged": ["job"], "beside": []})
     ['No requirement is about job: a class may share one value.']
     """
-    found, beside = [], ", ".join(facts["beside"])
+    risks, not_inside = [], ", ".join(facts["beside"])
     if columns := ", ".join(facts["unjudged"]):
-        which = " that is held against partners" if beside else ""
-        found.append(f"No requirement{which} is about {columns}: a class may share one value.")
-    if beside:
-        found.append(f"Not held against partners: {beside}.")
-    return found + _before(facts)
+        which = " that is held against partners" if not_inside else ""
+        risks.append(f"No requirement{which} is about {columns}: a class may share one value.")
+    if not_inside:
+        risks.append(f"Not held against partners: {not_inside}.")
+    return risks + _earlier_releases_note(facts)
 
 
-def _before(facts: JsonObject) -> list[str]:
-    """That this is not the only release of the pool."""
+def _earlier_releases_note(facts: JsonObject) -> list[str]:
     number = int(facts.get("earlier", 0))
     if not number:
         return []
@@ -115,7 +114,7 @@ def _before(facts: JsonObject) -> list[str]:
 
 
 def warn_of_single_provider(number: int, classes: int) -> list[str]:
-    """For the third party, that some classes are of one provider; nothing where none is.
+    """A warning for the third party where some classes are of one provider.
 
     >>> warn_of_single_provider(3, 495)
     ['Classes of one provider: 3 of 495; whoever guesses which knows whose people they are.']
@@ -148,19 +147,27 @@ def _held_back(facts: JsonObject) -> list[Fact]:
 
 
 def _warning(facts: JsonObject) -> list[Block]:
-    found = " ".join(list_open_risks(facts))
-    return [Callout(found, "warning", "Not promised")] if found else []
+    risks = " ".join(list_open_risks(facts))
+    return [Callout(risks, "warning", "Not promised")] if risks else []
 
 
 def _together(facts: JsonObject) -> Section:
     m, inside = int(facts["m"]), str(facts["inside"])
     whole = " & ".join((inside, *facts["beside"]))
     blocks: list[Block] = [tabulate_attackers(whole, [(m, inside)])]
-    worst = [(m, facts["worst"]), (m + 1, facts.get("beyond"))]
-    told = [Fact(_by_the_worst(size), _worst(one)) for size, one in worst if one]
-    members = _members(int(facts["withstood"]))
-    withstood = Fact("Every class survives", f"{members}, by `{inside}`")
-    blocks.append(Fields((withstood, *told)))
+    worst_by_size = [(m, facts["worst"]), (m + 1, facts.get("beyond"))]
+    left = [
+        Fact(
+            "Left by the worst provider" if size == 1 else f"Left by the worst {size:,}",
+            f"fewest rows of others in a class: {worst['rows']}",
+        )
+        for size, worst in worst_by_size
+        if worst
+    ]
+    withstood = int(facts["withstood"])
+    members = "any one provider" if withstood == 1 else f"any {withstood:,} providers together"
+    survives = Fact("Every class survives", f"{members}, by `{inside}`")
+    blocks.append(Fields((survives, *left)))
     if facts["apart"]:
         blocks.append(Callout(SINGLE_PROVIDER_CLASSES, "warning", "Apart"))
     intro = (
@@ -176,38 +183,26 @@ SINGLE_PROVIDER_CLASSES = (
 )
 
 
-def _members(number: int) -> str:
-    return "any one provider" if number == 1 else f"any {number:,} providers together"
-
-
-def _by_the_worst(members: int) -> str:
-    return "Left by the worst provider" if members == 1 else f"Left by the worst {members:,}"
-
-
-def _worst(worst: JsonObject) -> str:
-    return f"fewest rows of others in a class: {worst['rows']}"
-
-
 def _rows(number: int) -> str:
     return f"{number:,} row{'' if number == 1 else 's'}"
 
 
 def _trusted(facts: JsonObject) -> Section:
-    return Section("Whom this rests on", tuple(str(one) for one in facts.get("trust", ())))
+    return Section("Whom this rests on", tuple(map(str, facts.get("trust", ()))))
 
 
 def _hashes(facts: JsonObject) -> list[Fact]:
-    words = {
+    labels = {
         "agreement": "SHA-256 of the agreement",
         "release_sha256": "SHA-256 of the table",
         "hash": "SHA-256 of this certificate",
     }
-    return [Fact(told, f"`{facts[key]}`") for key, told in words.items() if facts.get(key)]
+    return [Fact(label, f"`{facts[key]}`") for key, label in labels.items() if facts.get(key)]
 
 
 def _signed(facts: JsonObject) -> Section:
     unnamed = [f"Provider {number:,}" for number in range(1, int(facts["providers"]) + 1)]
-    names = [str(one) for one in facts.get("signers") or unnamed]
+    names = [*map(str, facts.get("signers") or unnamed)]
     lines = tuple(Fact(name, "") for name in (*names, "Trusted third party", "Place and date"))
     return Section(
         "Signatures",
@@ -216,11 +211,8 @@ def _signed(facts: JsonObject) -> Section:
     )
 
 
-# A provider's own page
-
-
 def write_provider_page(facts: JsonObject) -> str:
-    """What the others could learn about one provider's patients, for its eyes only."""
+    """Return the page of what others could learn about one provider's patients, as HTML."""
     m, name, rows = int(facts["m"]), str(facts["provider"]), int(facts["rows"])
     lead = (
         f"What other providers could learn about your {_rows(rows)} if they put theirs "
@@ -230,7 +222,7 @@ def write_provider_page(facts: JsonObject) -> str:
     )
     page = Page(
         f"For {name}",
-        (_learnt(facts) if rows else _absent(facts), _trusted(facts), _checked(facts)),
+        (_in_short(facts) if rows else _nothing_published(facts), _trusted(facts), _checked(facts)),
         lead=lead,
         foot=f"Made by `shoal pool publish`, for {name} alone. Numbers under {facts['k']} are not "
         "told, but for your rows; no other provider's rows or counts are in it.",
@@ -238,18 +230,17 @@ def write_provider_page(facts: JsonObject) -> str:
     return page.html()
 
 
-def _absent(facts: JsonObject) -> Section:
-    """For one of whom nothing is published: nothing is promised either."""
-    told = (
+def _nothing_published(facts: JsonObject) -> Section:
+    words = (
         f"{_rows(int(facts.get('held_back', 0)))} of yours could be placed in no class that "
         "meets the rule. The table says nothing about them, and you are not one of its providers. "
         "To be part of it, agree on another rule, or on holding fewer rows back."
     )
-    said = " ".join((told, *_before(facts)))
-    return Section("In short", (), (Callout(said, "warning", "Held back"),))
+    text = " ".join((words, *_earlier_releases_note(facts)))
+    return Section("In short", (), (Callout(text, "warning", "Held back"),))
 
 
-def _learnt(facts: JsonObject) -> Section:
+def _in_short(facts: JsonObject) -> Section:
     m, k = int(facts["m"]), facts["k"]
     numbers = (
         Fact("your rows", facts["rows"], "in the published table"),
@@ -267,30 +258,28 @@ def _learnt(facts: JsonObject) -> Section:
         "share one sensitive value, which the others then know for certain. The rule agreed on is "
         f"`{facts['inside']}`; what it does not limit is counted here all the same."
     )
-    blocks = (KeyFacts(numbers), _lines(facts), _verdict(facts), *_alone(facts))
+    blocks = (KeyFacts(numbers), _coalition_table(facts), _verdict(facts), *_own_classes(facts))
     return Section("In short", (intro,), blocks)
 
 
 SUPPRESSED_NOTE = "of your rows: in no class, and not in the table"
 
 
-def _alone(facts: JsonObject) -> list[Block]:
-    """That some of its rows stand among no others'."""
+def _own_classes(facts: JsonObject) -> list[Block]:
     if "alone" not in facts:
         return []
     rows, classes = int(facts["alone"]["rows"]), int(facts["alone"]["classes"])
     which = f"{classes:,} class{'' if classes == 1 else 'es'}"
-    told = (
+    words = (
         f"{_rows(rows)} of yours {'is' if rows == 1 else 'are'} in {which} of your own, where "
         "nobody else has rows: whoever guesses which they are knows that they are yours."
     )
-    return [Callout(told, "note", "Apart")]
+    return [Callout(words, "note", "Apart")]
 
 
-def _lines(facts: JsonObject) -> Table:
-    """What so many others could do, with a mark on what is more than was agreed."""
+def _coalition_table(facts: JsonObject) -> Table:
     lines, m = facts["lines"], int(facts["m"])
-    valued = any("values" in line for line in lines)
+    shown = 3 if any("values" in line for line in lines) else 2
     head = ("others together", f"your rows in a crowd under {facts['k']}", "whose value is known")
     rows = tuple(
         (
@@ -300,7 +289,6 @@ def _lines(facts: JsonObject) -> Table:
         )
         for line in lines
     )
-    shown = 3 if valued else 2
     return Table(
         head[:shown],
         tuple(row[:shown] for row in rows),
@@ -309,20 +297,18 @@ def _lines(facts: JsonObject) -> Table:
 
 
 def _verdict(facts: JsonObject) -> Callout:
-    """Kept, where that rules out all that is counted; else a warning of what it leaves open."""
     m = int(facts["m"])
     others = "one other" if m == 1 else f"{m:,} others"
     which = "published rows" if facts.get("held_back") else "rows"
-    kept = f"Against up to {others} `{facts['inside']}` holds for all your {which}."
+    holds = f"Against up to {others} `{facts['inside']}` holds for all your {which}."
     agreed = [line for line in facts["lines"] if int(line["members"]) <= m]
     limited = all(line["few"] == 0 and line.get("values", 0) == 0 for line in agreed)
-    more = ([] if limited else ["That does not rule out what is counted above."]) + list_open_risks(
-        facts
-    )
-    if not more:
-        return Callout(f"{kept} Against more nothing is promised.", "good", "Kept")
-    told = (kept, *more, "Decide whether that is enough before you consent.")
-    return Callout(" ".join(told), "warning", "Not all is promised")
+    open_risks = [] if limited else ["That does not rule out what is counted above."]
+    open_risks += list_open_risks(facts)
+    if not open_risks:
+        return Callout(f"{holds} Against more nothing is promised.", "good", "Kept")
+    words = (holds, *open_risks, "Decide whether that is enough before you consent.")
+    return Callout(" ".join(words), "warning", "Not all is promised")
 
 
 def _checked(facts: JsonObject) -> Section:
