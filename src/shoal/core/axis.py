@@ -191,19 +191,19 @@ class Axis:
         if self.shape == "tree":
             return self._nodes.label[self._node(low, high, level)]
         low, high = self.cover(low, high)
-        shown = np.empty(low.shape, dtype=object)
+        labels = np.empty(low.shape, dtype=object)
         pairs = zip(low.ravel().tolist(), high.ravel().tolist(), strict=True)
-        shown.ravel()[:] = [self._label(*pair) for pair in pairs]
-        return shown
+        labels.ravel()[:] = [self._label(*pair) for pair in pairs]
+        return labels
 
     def set_labels(self, members: NDArray[Any]) -> NDArray[np.object_]:
         """The published text of each set: bool (n, size), or bitsets uint64 (n, words)."""
         if members.dtype != np.bool_:
             raw = np.ascontiguousarray(members, dtype="<u8").view(np.uint8)
             members = np.unpackbits(raw, axis=1, count=self.size, bitorder="little").view(np.bool_)
-        shown = np.empty(len(members), dtype=object)
-        shown[:] = [self._set_label(np.flatnonzero(row)) for row in members]
-        return shown
+        labels = np.empty(len(members), dtype=object)
+        labels[:] = [self._set_label(np.flatnonzero(row)) for row in members]
+        return labels
 
     def parse(self, texts: Sequence[Any] | NDArray[Any]) -> tuple[Codes, Codes, Flags]:
         """The range each label stands for, and whether it could be read.
@@ -217,17 +217,17 @@ class Axis:
         [[0, 0, 1, -1], [0, 1, 2, -1], [True, True, True, False]]
         """
         texts = list(texts)
-        found = {t: self._range(t) for t in set(texts)}
-        ranges = np.array([found[t] for t in texts], dtype=np.int32).reshape(-1, 2)
+        distinct = {text: self._range(text) for text in set(texts)}
+        ranges = np.array([distinct[text] for text in texts], dtype=np.int32).reshape(-1, 2)
         return ranges[:, 0], ranges[:, 1], ranges[:, 0] >= 0
 
     def parse_sets(self, texts: Sequence[Any] | NDArray[Any]) -> tuple[NDArray[np.uint64], Flags]:
         """The set each label stands for, as bitsets (n, words): the inverse of `set_labels`."""
         texts = list(texts)
-        found = {t: self._members(t) for t in set(texts)}
-        bits = {t: self._bitset(codes) for t, codes in found.items()}
-        sets = np.array([bits[t] for t in texts], dtype=np.uint64).reshape(-1, self.words)
-        return sets, np.array([len(found[t]) > 0 for t in texts], dtype=np.bool_)
+        members = {text: self._members(text) for text in set(texts)}
+        bits = {text: self._bitset(codes) for text, codes in members.items()}
+        sets = np.array([bits[text] for text in texts], dtype=np.uint64).reshape(-1, self.words)
+        return sets, np.array([len(members[text]) > 0 for text in texts], dtype=np.bool_)
 
     # Behind the labels: one leaf, one range, one set
 
@@ -260,8 +260,8 @@ class Axis:
 
     def _range(self, label: Any) -> tuple[int, int]:
         if isinstance(label, str) and self.shape != "flat":
-            if self.shape == "tree" and label in self._named:
-                return self._named[label]
+            if self.shape == "tree" and label in self._ranges_by_label:
+                return self._ranges_by_label[label]
             ends = read_range(label)
             between = self._between(*ends) if ends else _NOWHERE
             if between != _NOWHERE:
@@ -284,7 +284,6 @@ class Axis:
         return (first, last) if first <= last else _NOWHERE
 
     def _members(self, label: Any) -> Sequence[int]:
-        """The codes a label stands for, ascending; empty when it is not understood."""
         if label == ROOT:
             return range(self.size)
         members = read_set(label) if isinstance(label, str) else None
@@ -293,9 +292,9 @@ class Axis:
         if label == "" and self.null:  # as CSV writes it
             return [self.null_code]
         code = self._code(label)
-        return [code] if code >= 0 else self._meant(label) if isinstance(label, str) else ()
+        return [code] if code >= 0 else self._parse_foreign(label) if isinstance(label, str) else ()
 
-    def _meant(self, label: str) -> Sequence[int]:
+    def _parse_foreign(self, label: str) -> Sequence[int]:
         """The codes of a label in the notation of others; empty when it is not certain."""
         meaning = parse_label(label, self.kind)
         if isinstance(meaning, Everything):
@@ -312,11 +311,10 @@ class Axis:
 
     def _codes_of(self, texts: Sequence[str | None]) -> Sequence[int]:
         """The codes of these values, ascending; empty when one of them is no leaf."""
-        codes = sorted({self._code(one) for one in texts})
+        codes = sorted({self._code(text) for text in texts})
         return codes if codes[0] >= 0 else ()
 
     def _code(self, value: Any) -> int:
-        """The code of one value or its text; -1 for what is no leaf."""
         if self.kind not in ("number", "date"):
             return self.null_code if value is None else self._code_of.get(value, -1)
         try:
@@ -346,7 +344,6 @@ class Axis:
 
     @cached_property
     def _texts(self) -> list[str]:
-        """The leaves as text: a leaf is the end of many ranges."""
         return [format_value(leaf) for leaf in self.leaves]
 
     @cached_property
@@ -426,17 +423,17 @@ class Axis:
         return label
 
     @cached_property
-    def _named(self) -> dict[str, tuple[int, int]]:
+    def _ranges_by_label(self) -> dict[str, tuple[int, int]]:
         """Every printable label to its range; groups before leaves, and those before lone nodes."""
         nodes = self._nodes
         rows = list(zip(nodes.label, nodes.first.tolist(), nodes.last.tolist(), strict=True))
         leaves = rows[len(rows) - self.size :]
-        named: dict[str, tuple[int, int]] = {}
+        ranges: dict[str, tuple[int, int]] = {}
         for label, low, high in [*(r for r in rows if r[1] < r[2]), *leaves, *rows]:
             if label is not None:
-                named.setdefault(label, (low, high))
-        named.setdefault(self.root, (0, self.size - 1))
-        return named
+                ranges.setdefault(label, (low, high))
+        ranges.setdefault(self.root, (0, self.size - 1))
+        return ranges
 
 
 def _lasts(starts: Codes, count: int) -> Codes:

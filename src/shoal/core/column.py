@@ -262,13 +262,14 @@ class Column:
         return SchemaError(f"Column {quote_name(self.name)} {fact}.", hint)
 
 
-def make_column(name: str, asked: RoleLike, before: Column | None = None) -> Column:
-    """The column `name` in the role that was asked for; its kind stays unless a new one is given.
+def make_column(name: str, requested: RoleLike, before: Column | None = None) -> Column:
+    """The column `name` in the requested role; its kind stays unless a new one is given.
 
     >>> make_column("age", quasi, Column("age", kind="number")).kind
     'number'
     """
-    role = asked() if callable(asked) else Role(asked) if isinstance(asked, str) else None
+    role = Role(requested) if isinstance(requested, str) else requested
+    role = role() if callable(role) else None
     if not isinstance(role, Role):
         raise SchemaError(
             f"Column {quote_name(name)} was given something that is not a role.", role_hint(name)

@@ -42,7 +42,7 @@ class ShoalError(Exception):
 
     @staticmethod
     def collect(*checks: Callable[[], object]) -> None:
-        """Make all the checks, and raise what they have to say as one error.
+        """Make all the checks, and raise their errors as one.
 
         >>> def refuse(fact):
         ...     raise UsageError(fact, "change it.")
@@ -52,13 +52,13 @@ class ShoalError(Exception):
         B is wrong.
         Hint: change it.
         """
-        amiss: dict[str, ShoalError] = {}
+        raised: dict[str, ShoalError] = {}
         for check in checks:
             try:
                 check()
             except ShoalError as error:
-                amiss.setdefault(str(error), error)
-        errors = list(amiss.values())
+                raised.setdefault(str(error), error)
+        errors = list(raised.values())
         if len(errors) == 1:
             raise errors[0]
         if errors:
@@ -109,19 +109,19 @@ class InputError(ShoalError):
     exit_code = 5
 
 
-def join_errors(amiss: Sequence[InputError]) -> InputError:
+def join_errors(errors: Sequence[InputError]) -> InputError:
     """Several errors as one that says all of them; a single one as it is.
 
     >>> print(join_errors([InputError("A is empty.", "fill it."), InputError("B is.", "fill it.")]))
     A is empty. B is.
     Hint: fill it.
     """
-    if len(amiss) == 1:
-        return amiss[0]
-    same = {type(error) for error in amiss}
-    hints = dict.fromkeys(error.hint for error in amiss)
-    kind = same.pop() if len(same) == 1 else InputError
-    return kind(" ".join(error.fact for error in amiss), "\n".join(hints))
+    if len(errors) == 1:
+        return errors[0]
+    kinds = {type(error) for error in errors}
+    kind = kinds.pop() if len(kinds) == 1 else InputError
+    hints = dict.fromkeys(error.hint for error in errors)
+    return kind(" ".join(error.fact for error in errors), "\n".join(hints))
 
 
 class SchemaError(InputError):

@@ -1,7 +1,9 @@
-"""Counts per class, sparse: of one column's values, and of who brought them.
+"""Counts per class, sparse: of one column's values, and of the providers they come from.
 
-``Histogram``  per class the values of one column that occur, and how often
-``Contributions``     per class how many rows of each value each provider brought
+``Histogram``           per class the values of one column that occur, and how often
+``ValueSets``           per class the sets of values that its persons have
+``ProviderValuePairs``  the pairs of provider and value that occur in a table, numbered
+``Contributions``       per class how many rows of each value each provider contributed
 """
 
 from __future__ import annotations
@@ -113,8 +115,8 @@ class Histogram:
 
     @cached_property
     def max_same_value(self) -> NDArray[np.int64]:
-        """Per class the most people who may have one value in common: who has an unknown one may
-        have any."""
+        """Per class the largest number of people who may have one value in common: who has an
+        unknown one may have any."""
         if self.sets is None:
             return self.concentrated.largest(self.concentrated.count)
         return self.sets.max_same_value(self.axis.size)
@@ -134,13 +136,13 @@ class Histogram:
         best = np.lexsort((-liking, blank, self.class_))[self.start[:-1][self.distinct > 0]]
         joined = np.zeros(len(self.count), np.int64)
         joined[best] = np.where(lone, 0, self.blanks)[self.distinct > 0]
-        kept = ~blank | lone[self.class_]
-        run = np.concatenate(([0], np.cumsum(kept)))
+        retained = ~blank | lone[self.class_]
+        run = np.concatenate(([0], np.cumsum(retained)))
         return replace(
             self,
             start=run[self.start],
-            value=self.value[kept],
-            count=(self.count + joined)[kept],
+            value=self.value[retained],
+            count=(self.count + joined)[retained],
         )
 
     def sum(self, pairs: NDArray[Any]) -> NDArray[Any]:
@@ -167,7 +169,7 @@ class Histogram:
 
     def take(self, classes: NDArray[Any]) -> Histogram:
         """The histogram of some classes only; the totals stay."""
-        start, pick = _some(self.start, classes)
+        start, pick = _select(self.start, classes)
         return replace(
             self,
             start=start,
@@ -193,17 +195,17 @@ class Histogram:
         classes they are in.
         """
         pair, first = number_combinations((person, value), (persons, axis.size))
-        who, what = person[first], value[first].astype(np.int32)
-        total = np.bincount(what, minlength=axis.size).astype(np.int64)
-        once = np.ones(len(pair), np.int64)
-        begin, pairs, _ = tabulate(class_, pair, once, classes, len(first))
-        of = np.repeat(np.arange(classes), np.diff(begin))
-        counted = tabulate(of, what[pairs], np.ones(len(pairs), np.int64), classes, axis.size)
-        several = int((np.bincount(who, minlength=persons) > 1).sum())
+        owner, values = person[first], value[first].astype(np.int32)
+        total = np.bincount(values, minlength=axis.size).astype(np.int64)
+        begin, pairs, _ = tabulate(class_, pair, np.ones(len(pair), np.int64), classes, len(first))
+        class_ = np.repeat(np.arange(classes), np.diff(begin))
+        once = np.ones(len(pairs), np.int64)
+        counts = tabulate(class_, values[pairs], once, classes, axis.size)
+        several = int((np.bincount(owner, minlength=persons) > 1).sum())
         blank = axis.null_code if axis.unknown else -1
-        triples = of, who[pairs], what[pairs]
+        triples = class_, owner[pairs], values[pairs]
         sets = ValueSets.of(*triples, classes, several, blank) if several else None
-        return cls(axis, *counted, total, sets=sets)
+        return cls(axis, *counts, total, sets=sets)
 
     def as_shares_of_people(self, class_: NDArray[Any], person: NDArray[Any]) -> Histogram:
         """Counts of persons as shares of a class's people, from the rows that say whose they are.
@@ -225,7 +227,7 @@ class Histogram:
         classes: int,
         total: NDArray[np.int64] | None = None,
     ) -> Histogram:
-        """Count ``value`` per class; pieces that are held back (negative class) do not count."""
+        """Count ``value`` per class; suppressed pieces (negative class) do not count."""
         start, values, counts = tabulate(class_, value, count, classes, axis.size)
         if total is None:
             total = np.bincount(values, weights=counts, minlength=axis.size).astype(np.int64)
@@ -280,8 +282,7 @@ class ValueSets:
     @cached_property
     def is_only_value(self) -> NDArray[np.bool_]:
         """Which of the values are the only one that their person has in the class, and known."""
-        alone = np.repeat(self.length == 1, self.length) & (self.value != self.blank)
-        return np.asarray(alone)
+        return np.asarray(np.repeat(self.length == 1, self.length) & (self.value != self.blank))
 
     @cached_property
     def has_unknown(self) -> NDArray[np.bool_]:
@@ -291,17 +292,16 @@ class ValueSets:
         return np.logical_or.reduceat(self.value == self.blank, self.begins)
 
     def max_same_value(self, size: int) -> NDArray[np.int64]:
-        """Per class the most persons who may have one value in common."""
+        """Per class the largest number of persons who may have one value in common."""
         classes = len(self.start) - 1
-        sure = np.repeat(~self.has_unknown, self.length)
-        once = np.ones(int(sure.sum()), np.int64)
-        start, _, count = tabulate(self.class_[sure], self.value[sure], once, classes, size)
-        most = np.zeros(classes, np.int64)
-        np.maximum.at(most, np.repeat(np.arange(classes), np.diff(start)), count)
+        known = np.repeat(~self.has_unknown, self.length)
+        once = np.ones(int(known.sum()), np.int64)
+        start, _, count = tabulate(self.class_[known], self.value[known], once, classes, size)
+        largest = np.zeros(classes, np.int64)
+        np.maximum.at(largest, np.repeat(np.arange(classes), np.diff(start)), count)
         of_person = self.class_[self.begins]
-        return most + np.bincount(of_person, weights=self.has_unknown, minlength=classes).astype(
-            np.int64
-        )
+        unknown = np.bincount(of_person, weights=self.has_unknown, minlength=classes)
+        return largest + unknown.astype(np.int64)
 
     def of_class(self, class_: int) -> tuple[set[frozenset[int]], set[frozenset[int]]]:
         """The sets of one class, each once however many persons have it; and what is known of
@@ -309,13 +309,13 @@ class ValueSets:
         low, high = self.start[class_], self.start[class_ + 1]
         at = np.searchsorted(self.begins, (low, high))
         parts = np.split(self.value[low:high], self.begins[at[0] : at[1]][1:] - low)
-        found = {frozenset(part.tolist()) for part in parts if len(part)}
-        unsure = {one - {self.blank} for one in found if self.blank in one}
-        return {one for one in found if self.blank not in one}, unsure
+        sets = {frozenset(part.tolist()) for part in parts if len(part)}
+        incomplete = {values - {self.blank} for values in sets if self.blank in values}
+        return {values for values in sets if self.blank not in values}, incomplete
 
     def take(self, classes: NDArray[Any]) -> ValueSets:
         """The sets of some classes only."""
-        start, pick = _some(self.start, classes)
+        start, pick = _select(self.start, classes)
         return replace(self, start=start, person=self.person[pick], value=self.value[pick])
 
 
@@ -332,18 +332,20 @@ class ProviderValuePairs:
 
     @classmethod
     def of(
-        cls, provider: Axis, who: NDArray[Any], axis: Axis | None, values: NDArray[Any] | None
+        cls,
+        provider: Axis,
+        contributor: NDArray[Any],
+        axis: Axis | None,
+        values: NDArray[Any] | None,
     ) -> tuple[ProviderValuePairs, NDArray[np.int32]]:
         """The pairs of a table's entries, and the number of each entry's."""
-        value = np.zeros_like(who) if values is None else values
-        found, first = number_combinations(
-            (who, value), (provider.size, 1 if axis is None else axis.size)
-        )
-        order = np.lexsort((value[first], who[first]))
+        value = np.zeros_like(contributor) if values is None else values
+        sizes = provider.size, 1 if axis is None else axis.size
+        number, first = number_combinations((contributor, value), sizes)
+        order = np.lexsort((value[first], contributor[first]))
         rank = np.argsort(order).astype(np.int32)
-        first = first[order]
-        pairs = cls(provider, axis, who[first].astype(np.int32), value[first].astype(np.int32))
-        return pairs, rank[found]
+        codes = (column[first[order]].astype(np.int32) for column in (contributor, value))
+        return cls(provider, axis, *codes), rank[number]
 
     @property
     def size(self) -> int:
@@ -357,17 +359,17 @@ class ProviderValuePairs:
         count: NDArray[np.int64],
         total: NDArray[np.int64],
     ) -> Contributions:
-        """The shares of classes whose pairs are counted, ascending, by number."""
-        who, value = self.contributor[number], self.value[number]
-        return Contributions(self.provider, self.axis, start, who, value, count, total)
+        """The contributions to classes whose pairs are counted, ascending, by number."""
+        pairs = self.contributor[number], self.value[number]
+        return Contributions(self.provider, self.axis, start, *pairs, count, total)
 
 
 @dataclass(frozen=True)
 class Contributions:
-    """Who brought which rows: per class the pairs (provider, value) that occur, and how often.
+    """Who contributed which rows: per class the pairs (provider, value) that occur, with counts.
 
-    Class ``i`` has ``who``, ``value`` and ``count`` at ``start[i]:start[i+1]``, ascending by
-    provider, then by value. ``total`` counts each value over all published rows.
+    Class ``i`` has ``contributor``, ``value`` and ``count`` at ``start[i]:start[i+1]``, ascending
+    by provider, then by value. ``total`` counts each value over all published rows.
     """
 
     provider: Axis
@@ -429,8 +431,8 @@ class Contributions:
         return self.providers.distinct
 
     def take(self, classes: NDArray[Any]) -> Contributions:
-        """The shares of some classes only; the totals stay."""
-        start, pick = _some(self.start, classes)
+        """The contributions to some classes only; the totals stay."""
+        start, pick = _select(self.start, classes)
         return replace(
             self,
             start=start,
@@ -441,27 +443,30 @@ class Contributions:
 
     @property
     def without_blanks(self) -> Contributions:
-        """The shares without the rows whose value nobody knows."""
+        """The contributions without the rows whose value nobody knows."""
         if self.axis is None or not self.axis.unknown:
             return self
-        kept = self.value != self.axis.null_code
-        run = np.concatenate(([0], np.cumsum(kept)))
-        pairs = self.contributor[kept], self.value[kept], self.count[kept]
+        filled = self.value != self.axis.null_code
+        run = np.concatenate(([0], np.cumsum(filled)))
         return replace(
-            self, start=run[self.start], contributor=pairs[0], value=pairs[1], count=pairs[2]
+            self,
+            start=run[self.start],
+            contributor=self.contributor[filled],
+            value=self.value[filled],
+            count=self.count[filled],
         )
 
     def matrix(self, class_: int) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]:
         """One class: its providers, its values, and the rows of each provider with each value."""
         part = slice(self.start[class_], self.start[class_ + 1])
-        who, row = np.unique(self.contributor[part], return_inverse=True)
-        value, column = np.unique(self.value[part], return_inverse=True)
-        counts = np.zeros((len(who), len(value)), dtype=np.int64)
+        providers, row = np.unique(self.contributor[part], return_inverse=True)
+        values, column = np.unique(self.value[part], return_inverse=True)
+        counts = np.zeros((len(providers), len(values)), dtype=np.int64)
         counts[row, column] = self.count[part]
-        return who, value, counts
+        return providers, values, counts
 
 
-def _some(
+def _select(
     start: NDArray[np.int64], classes: NDArray[Any]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Where some of the classes begin once they lie side by side, and where their pairs lay."""

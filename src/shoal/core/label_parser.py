@@ -77,7 +77,7 @@ def _compiled(kind: str) -> tuple[re.Pattern[str], ...]:
         re.compile(
             rf"(?P<open>[\[(\]])\s*(?P<low>{low}){_COMMA}(?P<high>{high})\s*(?P<close>[\])\[])"
         ),
-        re.compile(rf"(?P<sign><=?|>=?|≤|≥)\s*(?P<end>{low})|(?P<least>{low})\s*\+"),
+        re.compile(rf"(?P<sign><=?|>=?|≤|≥)\s*(?P<end>{low})|(?P<minimum>{low})\s*\+"),
     )
 
 
@@ -152,8 +152,8 @@ class Span:
 
 @dataclass(frozen=True)
 class ValueSet:
-    """These values. Not `sure`: the text may as well be one value, as in ``Black, other``; `loose`:
-    it is one unless one of these is a value, as in ``Asian/Pacific``."""
+    """These values. Not `is_certain`: the text may as well be one value, as in ``Black, other``;
+    `is_loose`: it is one unless one of these is a value, as in ``Asian/Pacific``."""
 
     texts: tuple[str | None, ...]
     is_certain: bool = True
@@ -182,8 +182,8 @@ def parse_label(label: str, kind: str) -> LabelMeaning | None:
     if kind == "code":
         return _masked(label) or _range_or_set(label)
     ends = read_range(label)
-    found = Span(*ends) if ends else _members(label)
-    return None if isinstance(found, ValueSet) and _two_numbers(label, found) else found
+    meaning = Span(*ends) if ends else _members(label)
+    return None if isinstance(meaning, ValueSet) and _two_numbers(label, meaning) else meaning
 
 
 def with_decimal_points(label: str, is_decimal: bool = False) -> str:
@@ -257,19 +257,18 @@ def infer_label_kind(labels: Iterable[str | None]) -> str:
     >>> [infer_label_kind(labels) for labels in columns]
     ['number', 'code', 'date']
     """
-    told = {label for label in labels if label is not None and not is_empty_label(label)}
-    told = {label for label in told if not isinstance(parse_label(label, "date"), Everything)}
-    if not told:
+    filled = {label for label in labels if label is not None and not is_empty_label(label)}
+    texts = {text for text in filled if not isinstance(parse_label(text, "date"), Everything)}
+    if not texts:
         return "category"
-    if _all_codes(told):
+    if _all_codes(texts):
         return "code"
-    if all(_MONTHS.fullmatch(label) for label in told):
+    if all(_MONTHS.fullmatch(text) for text in texts):
         return "date"
     for kind in _FORMS:
-        if all(parse_label(label, kind) for label in told):
+        if all(parse_label(text, kind) for text in texts):
             return kind
-    masks = any(isinstance(_masked(label), Masked) for label in told)
-    return "code" if masks else "category"
+    return "code" if any(map(_masked, texts)) else "category"
 
 
 # Numbers and dates
@@ -290,22 +289,23 @@ def _between(label: str, kind: str) -> Between | None:
         step = 10.0 ** len(masked[3])
         low, high = int(masked[2]) * step, (int(masked[2]) + 1) * step
         return Between(-high, -low, False) if masked[1] == "-" else Between(low, high, True, False)
-    if found := one_sided.fullmatch(label):
-        return _one_sided(_point(found["end"] or found["least"], kind), found["sign"] or ">=")
-    found = range_.fullmatch(label) or bracketed.fullmatch(label)
-    sides = _sides(found) if found else None
-    if not found or not sides:
+    if half_line := one_sided.fullmatch(label):
+        end = _point(half_line["end"] or half_line["minimum"], kind)
+        return _half_line(end, half_line["sign"] or ">=")
+    match = range_.fullmatch(label) or bracketed.fullmatch(label)
+    sides = _sides(match) if match else None
+    if not match or not sides:
         return None
-    dashed = (found["to"] or "").strip() in _DASHES
-    high_text = _unabridged(found["low"], found["high"]) if dashed else found["high"]
-    return _from(_point(found["low"], kind), _point(high_text, kind), *sides)
+    dashed = (match["to"] or "").strip() in _DASHES
+    high_text = _unabridged(match["low"], match["high"]) if dashed else match["high"]
+    return _from(_point(match["low"], kind), _point(high_text, kind), *sides)
 
 
-def _sides(found: re.Match[str]) -> tuple[bool, bool] | None:
+def _sides(match: re.Match[str]) -> tuple[bool, bool] | None:
     """Which ends of a range are inside; None for ``(20-30)``, whose brackets may say nothing."""
-    brackets = found.groupdict().get("open") or "[", found.groupdict().get("close") or "]"
+    brackets = match.groupdict().get("open") or "[", match.groupdict().get("close") or "]"
     sides = brackets[0] == "[", brackets[1] == "]"
-    return None if found["to"] and not any(sides) else sides
+    return None if match["to"] and not any(sides) else sides
 
 
 def _point(text: str, kind: str) -> tuple[float, float] | None:
@@ -334,7 +334,7 @@ def _from(
     return Between(first, last, low_in, high_in) if first <= last else None
 
 
-def _one_sided(end: tuple[float, float] | None, sign: str) -> Between | None:
+def _half_line(end: tuple[float, float] | None, sign: str) -> Between | None:
     if end is None or math.isinf(end[0]):
         return None
     inside = sign not in ("<", ">")
@@ -352,10 +352,10 @@ def _unabridged(low: str, high: str) -> str:
 
 
 def _masked(label: str) -> Masked | None:
-    found = _MASKED_CODE.fullmatch(label)
-    if not found:
+    match = _MASKED_CODE.fullmatch(label)
+    if not match:
         return None
-    prefix, mask = (found[1], found[2]) if found[1] else (found[3], found[4])
+    prefix, mask = (match[1], match[2]) if match[1] else (match[3], match[4])
     return Masked(prefix, len(label), mask[0])
 
 
@@ -371,11 +371,11 @@ def _span(label: str) -> Span | None:
     """A range of codes that are alike: ``5000-5100``, but neither ``A-1`` nor ``13053-1234``."""
     if ends := read_range(label):
         return Span(*ends)
-    found = _CODES.fullmatch(label)
-    if not found or bool(found["open"]) != bool(found["close"]):
+    match = _CODES.fullmatch(label)
+    if not match or bool(match["open"]) != bool(match["close"]):
         return None
-    low, high, sides = found["low"], found["high"], _sides(found)
-    if sides is None or not (found["to"] or found["open"]):
+    low, high, sides = match["low"], match["high"], _sides(match)
+    if sides is None or not (match["to"] or match["open"]):
         return None
     return Span(low, high, *sides) if _shape(low) == _shape(high) and low < high else None
 
@@ -419,7 +419,7 @@ def _members(label: str) -> ValueSet | None:
         return _loose(label)
     if bracket:
         parts = [_QUOTED.sub(r"\2", part) for part in parts]
-    return ValueSet(tuple(parts), _sure(label, bracket, parts))
+    return ValueSet(tuple(parts), _is_certain_set(label, bracket, parts))
 
 
 def _loose(label: str) -> ValueSet:
@@ -436,7 +436,7 @@ def _two_numbers(label: str, members: ValueSet) -> bool:
     return numbers and (len(members.texts) == 2 or _THOUSANDS.fullmatch(label) is not None)
 
 
-def _sure(label: str, bracket: str, parts: Sequence[str]) -> bool:
+def _is_certain_set(label: str, bracket: str, parts: Sequence[str]) -> bool:
     """Whether such a list is certainly a set: two numbers may be a range, with a comma one number,
     and people put a space after the commas inside a value."""
     if bracket == "{" or len(parts) < 2:

@@ -82,9 +82,9 @@ def format_count(number: int | str, noun: str) -> str:
     >>> format_count(1200, "provider")
     '1,200 providers'
     """
-    told = number if isinstance(number, str) else f"{number:,}"
+    digits = number if isinstance(number, str) else f"{number:,}"
     plural = noun + ("es" if noun.endswith("s") else "s")
-    return f"{told} {noun if number == 1 else plural}"
+    return f"{digits} {noun if number == 1 else plural}"
 
 
 def to_position(value: object, kind: str) -> float:

@@ -31,9 +31,9 @@ EXACT = Context(prec=60)
 """Sixty digits: what is computed from a logarithm must be computed in this context too."""
 NEAR = 1e-9
 """Relative distance to a threshold under which floats are not trusted to decide."""
-_MOST = 2**512
+_MAX_MAGNITUDE = 2**512
 """The largest parameter, and the inverse of the smallest: floats hold what is computed from it."""
-_LARGEST = 2**53
+_MAX_WHOLE = 2**53
 """The largest whole parameter: larger ones are not exact as floats."""
 
 
@@ -93,7 +93,7 @@ class Rule(ABC):
     identity: ClassVar[bool] = False
     """It limits how well a person's row can be told, which published quasi-identifiers defeat."""
     row_monotone: ClassVar[bool] = False
-    """More rows never break it, so that taking away all that may be is the worst."""
+    """More rows never break it, so that a coalition does worst by removing all of its rows."""
 
     variants: ClassVar[tuple[Mapping[str, Any], ...]] = ({},)
     """The settings besides ``parameter`` that an audit measures, each by itself."""
@@ -105,7 +105,7 @@ class Rule(ABC):
 
     @property
     def min_rows(self) -> int:
-        """The fewest rows a class that meets the requirement can have."""
+        """The smallest number of rows of a class that meets the requirement can have."""
         return 1
 
     @classmethod
@@ -116,9 +116,9 @@ class Rule(ABC):
     @classmethod
     def probes(cls, axis: Axis | None) -> list[tuple[Mapping[str, Any], Self]]:
         """Each variant with an instance whose ``reached`` measures a table on a column."""
-        named = {} if axis is None else {"on": axis.name}
+        column = {} if axis is None else {"on": axis.name}
         required = {f.name: 1 for f in fields(cls) if f.default is MISSING}  # type: ignore[arg-type]
-        return [(variant, cls(**(required | named | dict(variant)))) for variant in cls.variants]
+        return [(variant, cls(**(required | column | dict(variant)))) for variant in cls.variants]
 
     @abstractmethod
     def per_class(self, groups: Groups) -> NDArray[np.float64]:
@@ -128,8 +128,8 @@ class Rule(ABC):
         """The class that meets the least: the witness of ``reached``."""
         if not len(groups):
             raise UsageError("There is no class to judge.", "publish at least one row.")
-        each = self.per_class(groups)
-        return int(each.argmin() if self.strongest == "largest" else each.argmax())
+        values = self.per_class(groups)
+        return int(values.argmin() if self.strongest == "largest" else values.argmax())
 
     def reached(self, groups: Groups) -> float:
         """The strongest parameter that all classes meet; with no class, one that promises nothing.
@@ -138,8 +138,8 @@ class Rule(ABC):
         """
         if not len(groups):
             return 0.0 if self.strongest == "largest" else math.inf
-        each = self.per_class(groups)
-        return float(each.min() if self.strongest == "largest" else each.max())
+        values = self.per_class(groups)
+        return float(values.min() if self.strongest == "largest" else values.max())
 
     def advice(self, groups: Groups) -> str:
         """What to ask for where these classes fail and what they reach does not tell."""
@@ -180,7 +180,7 @@ class All(Rule):
 
     @property
     def min_rows(self) -> int:
-        """The largest of the models' least rows."""
+        """The largest of the models' own."""
         return max(min_class_rows(model) for model in self.models)
 
     def __post_init__(self) -> None:
@@ -210,8 +210,8 @@ class All(Rule):
 
     def holds_alone(self, groups: Groups) -> Mask:
         """Which classes would meet every model if each were the whole table."""
-        found = [m.holds(groups) if m.local else m.holds_alone(groups) for m in self.models]  # type: ignore[attr-defined]
-        return np.asarray(np.all(found, axis=0))
+        masks = [m.holds(groups) if m.local else m.holds_alone(groups) for m in self.models]  # type: ignore[attr-defined]
+        return np.asarray(np.all(masks, axis=0))
 
     def start(self, groups: Groups) -> tuple[Any, ...]:
         """One state for each model that is not local."""
@@ -221,32 +221,31 @@ class All(Rule):
         self, state: tuple[Any, ...], class_: NDArray[np.int64], halves: Groups
     ) -> tuple[tuple[Any, ...], Mask]:
         """The cuts whose halves meet every local model and that all the others admit."""
-        alone = [m.holds(halves).reshape(-1, 2).all(axis=1) for m in self.models if m.local]
-        made = np.all(alone, axis=0) if alone else np.ones(len(class_), bool)
-        at = np.flatnonzero(made)
+        masks = [m.holds(halves).reshape(-1, 2).all(axis=1) for m in self.models if m.local]
+        admitted = np.all(masks, axis=0) if masks else np.ones(len(class_), bool)
+        at = np.flatnonzero(admitted)
         if len(self._global) == 1:
             both = halves.take(np.stack((2 * at, 2 * at + 1), axis=1).ravel())
-            after, made[at] = self._global[0].admit(state[0], class_[at], both)
-            return (after,), made
+            after, admitted[at] = self._global[0].admit(state[0], class_[at], both)
+            return (after,), admitted
         cut: set[int] = set()
         for i in at.tolist():
             both = halves.take(np.array([2 * i, 2 * i + 1]))
             again = int(class_[i]) in cut
             after = None if again else self._admit_one(state, class_[i : i + 1], both)
-            made[i] = after is not None
+            admitted[i] = after is not None
             if after is not None:
                 state = after
                 cut.add(int(class_[i]))
-        return state, made
+        return state, admitted
 
     def _admit_one(
         self, state: tuple[Any, ...], class_: NDArray[np.int64], halves: Groups
     ) -> tuple[Any, ...] | None:
-        """The states after one cut, if every model admits it."""
         after = []
         for model, own in zip(self._global, state, strict=True):
-            new, made = model.admit(own, class_, halves)
-            if not made.all():
+            new, admitted = model.admit(own, class_, halves)
+            if not admitted.all():
                 return None
             after.append(new)
         return tuple(after)
@@ -262,8 +261,10 @@ def split_rule(model: Model | Rule) -> tuple[Model, ...]:
 
 def unwrap_rule(model: Model | Rule) -> tuple[Model, ...]:
     """The models of a rule, with those inside a wrapper (m-privacy) instead of it."""
-    found = (unwrap_rule(one.rule) if hasattr(one, "rule") else (one,) for one in split_rule(model))
-    return tuple(one for some in found for one in some)
+    unwrapped: list[Model] = []
+    for part in split_rule(model):
+        unwrapped += unwrap_rule(part.rule) if hasattr(part, "rule") else (part,)
+    return tuple(unwrapped)
 
 
 def find_spoiling_classes(model: Model, groups: Groups) -> Mask:
@@ -281,20 +282,20 @@ def find_spoiling_classes(model: Model, groups: Groups) -> Mask:
     worst = np.zeros(len(groups), bool)
     for part in split_rule(model):
         if not part.local and isinstance(part, Rule) and not part.holds(groups).all():
-            each = part.per_class(groups) * (-1 if part.strongest == "largest" else 1)
-            worst |= each >= each.max() - NEAR
+            badness = part.per_class(groups) * (-1 if part.strongest == "largest" else 1)
+            worst |= badness >= badness.max() - NEAR
     return worst if worst.any() else failing
 
 
 def min_class_rows(model: Model) -> int:
-    """The fewest rows of a class that could meet the model; 1: it does not say."""
+    """The smallest number of rows of a class that could meet the model; 1: it does not say."""
     return int(getattr(model, "min_rows", 1))
 
 
 def list_joint_columns(model: Model) -> tuple[str, ...]:
     """The joint sensitive columns (``on="a*b"``) that a rule names."""
-    named = (getattr(part, "on", None) for part in unwrap_rule(model))
-    return tuple(dict.fromkeys(on for on in named if on and "*" in on))
+    columns = (getattr(part, "on", None) for part in unwrap_rule(model))
+    return tuple(dict.fromkeys(on for on in columns if on and "*" in on))
 
 
 def parse_fraction(
@@ -320,7 +321,7 @@ def parse_fraction(
         exact = Fraction(str(value)) if isinstance(value, float) else Fraction(value)
     except (ValueError, TypeError, ZeroDivisionError, OverflowError) as error:
         raise UsageError(f"{name} is not a number.", hint) from error
-    if exact and not Fraction(1, _MOST) <= abs(exact) <= _MOST:
+    if exact and not Fraction(1, _MAX_MAGNITUDE) <= abs(exact) <= _MAX_MAGNITUDE:
         raise UsageError(f"{name} is beyond all numbers that are computed with.", hint)
     if exact < low or exact > high or (above and exact == low):
         limits = f"above {low}" if above else f"at least {low}"
@@ -336,8 +337,8 @@ def parse_whole_number(value: float | str, name: str, low: int) -> int:
         exact = float(value) == number
     except (ValueError, TypeError, OverflowError):
         exact, number, few = False, 0, max(low, 5)
-    if exact and number > _LARGEST:
-        raise UsageError(f"{name} must be at most {_LARGEST:,}.", f"write {name}={few}.")
+    if exact and number > _MAX_WHOLE:
+        raise UsageError(f"{name} must be at most {_MAX_WHOLE:,}.", f"write {name}={few}.")
     if not exact or number < low:
         raise UsageError(f"{name} must be a whole number, at least {low}.", f"write {name}={few}.")
     return number

@@ -100,21 +100,16 @@ def order_bands(values: Iterable[str]) -> tuple[str, ...] | None:
     texts = [text for text in every if text not in aside]
     if not 2 <= len(texts) <= MAX_BANDS:
         return None
-    for ordering in (_order_numbers, _order_codes, _order_numerals, _order_words):
-        if (ordered := ordering(texts)) is not None:
-            return (*ordered, *aside)
-    return None
+    ordered = (
+        _order_by_ends(texts, _number_ends)
+        or _order_by_ends(texts, _code_ends)
+        or _order_numerals(texts)
+        or _order_words(texts)
+    )
+    return None if ordered is None else (*ordered, *aside)
 
 
-def _order_numbers(texts: Sequence[str]) -> tuple[str, ...] | None:
-    return _without_overlap(texts, _number_ends)
-
-
-def _order_codes(texts: Sequence[str]) -> tuple[str, ...] | None:
-    return _without_overlap(texts, _code_ends)
-
-
-def _without_overlap(
+def _order_by_ends(
     texts: Sequence[str], read: Callable[[str], tuple[float, float] | None]
 ) -> tuple[str, ...] | None:
     """The texts by their ends, where each can be read, none overlaps and one is more than a point.
@@ -123,10 +118,10 @@ def _without_overlap(
     """
     ends = {}
     for text in texts:
-        found = read(text)
-        if found is None or found[0] > found[1]:
+        band = read(text)
+        if band is None or band[0] > band[1]:
             return None
-        ends[text] = found
+        ends[text] = band
     ordered = sorted(texts, key=lambda text: ends[text])
     if any(ends[later][0] < ends[earlier][1] for earlier, later in pairwise(ordered)):
         return None
@@ -154,9 +149,7 @@ def _number(text: str) -> float:
 
 def _code_ends(text: str) -> tuple[float, float] | None:
     codes = _CODES.fullmatch(text.strip())
-    if codes is None:
-        return None
-    return _code_place(codes[1], codes[2]), _code_place(codes[3], codes[4])
+    return codes and (_code_place(codes[1], codes[2]), _code_place(codes[3], codes[4]))
 
 
 def _code_place(letter: str, digits: str) -> float:
@@ -166,10 +159,13 @@ def _code_place(letter: str, digits: str) -> float:
 def _order_numerals(texts: Sequence[str]) -> tuple[str, ...] | None:
     """Roman numerals up to 39; one of them has two letters, for `I`, `V` and `X` may be codes."""
     numerals = [_ROMAN.fullmatch(text.strip()) for text in texts]
-    if len(texts) < _MIN_WORDS or not all(found and (found[1] or found[2]) for found in numerals):
+    parts = [(match[1], match[2]) for match in numerals if match and (match[1] or match[2])]
+    if not _MIN_WORDS <= len(texts) == len(parts):
         return None
-    parts = [(found[1], found[2]) for found in numerals if found]
-    places = {text: _roman(*part) for text, part in zip(texts, parts, strict=True)}
+    places = {
+        text: 10 * len(tens) + _ONES.index(ones.casefold())
+        for text, (tens, ones) in zip(texts, parts, strict=True)
+    }
     long = any(len(tens + ones) > 1 for tens, ones in parts)
     if not long or len(set(places.values())) < len(places):
         return None
@@ -177,10 +173,6 @@ def _order_numerals(texts: Sequence[str]) -> tuple[str, ...] | None:
 
 
 _ONES = ("", "i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix")
-
-
-def _roman(tens: str, ones: str) -> int:
-    return 10 * len(tens) + _ONES.index(ones.casefold())
 
 
 def _order_words(texts: Sequence[str]) -> tuple[str, ...] | None:

@@ -1,8 +1,8 @@
 """What comes out: a release, the verdict on it, what an attack found. Frozen; JSON and back.
 
 The manifest is public and holds nothing that the published table does not. What else there is
-to know (how many rows were held back, the loss, keys) belongs to the private companion. How many
-rows were held back is not thereby a secret: whoever knows how many rows the table had takes the
+to know (how many rows were suppressed, the loss, keys) belongs to the private companion. How many
+rows were suppressed is not thereby a secret: whoever knows how many rows the table had takes the
 published ones off.
 """
 
@@ -52,7 +52,7 @@ class Judgement:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether a table meets a rule, and how that was found out."""
+    """Whether a table meets a rule, and on what basis that was judged."""
 
     holds: bool
     how: VerdictBasis
@@ -75,12 +75,9 @@ class Verdict:
 
     def to_json(self) -> dict[str, Any]:
         """Plain values for JSON; infinity is written as text."""
-        told = {
-            name: value
-            for name, value in asdict(self).items()
-            if name not in ("missing", "changed", "unjudged") or value
-        }
-        return {"edition": EDITION, **to_json_value(told)}
+        optional = ("missing", "changed", "unjudged")
+        entries = {k: v for k, v in asdict(self).items() if v or k not in optional}
+        return {"edition": EDITION, **to_json_value(entries)}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Verdict:
@@ -117,7 +114,7 @@ class Verdict:
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """What an attack learned: about how many people, how sure, against blind guessing."""
+    """What an attack learned: about how many people, and its confidence against a baseline."""
 
     attack: str
     releases: tuple[str, ...] = ()
@@ -127,9 +124,9 @@ class Finding:
     exposed: int
     """How many of them the attack succeeded on."""
     sure: float
-    """How sure the adversary can be about the worst-hit person."""
+    """The adversary's confidence about the worst-hit person."""
     guessing: float
-    """How sure somebody who only knows the published totals would be."""
+    """The baseline: the confidence of somebody who only knows the published totals."""
     sentence: str
     """What was found, for a data steward."""
     defence: str
@@ -169,12 +166,12 @@ class Finding:
 
     def to_json(self) -> dict[str, Any]:
         """Plain values for JSON; those of each column where several are sensitive."""
-        plain = {one.name: getattr(self, one.name) for one in fields(self)}
-        plain["by_column"] = [one.to_json() for one in self.by_column]
-        plain["not_evaluated"] = [
+        entries = {field.name: getattr(self, field.name) for field in fields(self)}
+        entries["by_column"] = [finding.to_json() for finding in self.by_column]
+        entries["not_evaluated"] = [
             {"on": column, "reason": reason} for column, reason in self.not_evaluated
         ]
-        return {"edition": EDITION, **to_json_value(plain), "rate": self.rate}
+        return {"edition": EDITION, **to_json_value(entries), "rate": self.rate}
 
     def __str__(self) -> str:
         return f"{self.attack}: {self.sentence}"
@@ -189,7 +186,7 @@ class Release:
     folder: Path | None = None
     companion: Path | None = None
     private: Mapping[str, Any] = field(default_factory=dict)
-    """Loss, rows held back and the like: for the publisher, not in the folder."""
+    """Loss, suppressed rows and the like: for the publisher, not in the folder."""
 
     @property
     def path(self) -> Path:
@@ -326,8 +323,8 @@ def read_manifest(text: str) -> dict[str, Any]:
             f"The manifest is of edition {edition}; this program reads up to {EDITION}.",
             "update Shoal.",
         )
-    known = {name: kind for name, kind in MANIFEST_FIELDS.items() if name in manifest}
-    if wrong := [name for name, kind in known.items() if not _fits(manifest[name], kind)]:
+    present = {name: kind for name, kind in MANIFEST_FIELDS.items() if name in manifest}
+    if wrong := [name for name, kind in present.items() if not _fits(manifest[name], kind)]:
         raise InputError(
             f"The manifest is damaged: {', '.join(wrong)} cannot be what it says.",
             "publish the release again, or audit its table file alone.",

@@ -130,7 +130,7 @@ class Schema:
         ``drop`` and ``identifier`` take patterns: ``drop="*_id"``, or ``drop="*"`` for every
         column that is not named.
         """
-        named = {
+        names_by_role = {
             "quasi": quasi,
             "sensitive": sensitive,
             "provider": provider,
@@ -140,7 +140,9 @@ class Schema:
             "weight": weight,
             "drop": drop,
         }
-        columns = [Column(name, role) for role, names in named.items() for name in _several(names)]
+        columns = [
+            Column(name, role) for role, names in names_by_role.items() for name in _several(names)
+        ]
         return cls(tuple(columns))
 
     @classmethod
@@ -169,9 +171,9 @@ class Schema:
         >>> Schema.of(quasi="age").set({"home town": quasi(kind="code")}, age="keep").quasi[0].name
         'home town'
         """
-        asked = {**(roles or {}), **named}
-        before = {column.name: column for column in self.columns}
-        after = before | {n: make_column(n, role, before.get(n)) for n, role in asked.items()}
+        requested = {**(roles or {}), **named}
+        before = self._by_name
+        after = before | {n: make_column(n, role, before.get(n)) for n, role in requested.items()}
         return replace(self, columns=tuple(after.values()))
 
     @cached_property
@@ -293,16 +295,14 @@ class Schema:
             and column.name not in names
         ]
         own = [column for column in self.columns if column not in patterns]
-        known = {column.name for column in own}
-        more = [
-            Column(name, pattern.role, reason=f"the schema says so of {pattern.name}")
-            for name in names
-            if name not in known
-            for pattern in patterns
-            if fnmatch.fnmatchcase(name, pattern.name)
-        ]
-        first = {column.name: column for column in reversed(more)}
-        return replace(self, columns=(*own, *(first[name] for name in names if name in first)))
+        named = {column.name for column in own}
+        matched: dict[str, Column] = {}
+        for name in names:
+            for pattern in patterns:
+                if name not in named and fnmatch.fnmatchcase(name, pattern.name):
+                    reason = f"the schema says so of {pattern.name}"
+                    matched.setdefault(name, Column(name, pattern.role, reason=reason))
+        return replace(self, columns=(*own, *matched.values()))
 
     def __repr__(self) -> str:
         rows = [_HEAD, *map(_row, self.columns)]

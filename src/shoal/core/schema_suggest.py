@@ -1,12 +1,9 @@
 """Suggest a role for each column, always with the reason, from its name and its counts alone.
 
 Nothing is decided silently: where name and counts do not settle it the role is `undecided`, the
-reason says what speaks for what, and publishing waits for a person to choose.
-
-What a column's name suggests about its role, in English, German, French, Spanish and Italian.
-
-A name is cut into words first (`patientID`, `zip_code`, `Marital Status`), and hints match whole
-words, so that `message` is not an age and `unicity` not a city.
+reason says what speaks for what, and publishing waits for a person to choose. Names are read in
+English, German, French, Spanish and Italian: cut into words first (`patientID`, `zip_code`,
+`Marital Status`), of which hints match whole ones, so that `message` is not an age.
 """
 
 from __future__ import annotations
@@ -17,7 +14,7 @@ from collections.abc import Mapping, Sequence
 
 from shoal.core.column import Column, Field, Profile, default_hierarchy
 
-# What a column's name suggests about its role, in English, German, French, Spanish and Italian.
+# What a name suggests
 
 
 _PHRASES = {
@@ -106,16 +103,16 @@ def find_name_hints(name: str) -> dict[str, str]:
     >>> find_name_hints("zipCode"), find_name_hints("message"), find_name_hints("hospital_name")
     ({'quasi': 'zip code'}, {}, {'provider': 'hospital', 'label': 'name'})
     """
-    parts, found, at = split_words(name), dict[str, str](), 0
-    while at < len(parts):
-        role, length = _longest_hint(parts[at:])
+    words, hints, at = split_words(name), dict[str, str](), 0
+    while at < len(words):
+        role, length = _longest_hint(words[at:])
         if role:
-            found.setdefault(role, " ".join(parts[at : at + length]))
+            hints.setdefault(role, " ".join(words[at : at + length]))
         at += length
     for role, spare in (("person", _SPARE), ("provider", _BESIDE_PROVIDER)):
-        if role in found and not _only(parts, found[role], spare):
-            del found[role]
-    return found
+        if role in hints and not set(words) <= spare.union(hints[role].split()):
+            del hints[role]  # `patient_id` names a person; `patient_age` does not
+    return hints
 
 
 def _longest_hint(parts: tuple[str, ...]) -> tuple[str, int]:
@@ -130,18 +127,13 @@ def _longest_hint(parts: tuple[str, ...]) -> tuple[str, int]:
 
 
 def _joined(word: str, phrases: set[tuple[str, ...]]) -> bool:
-    """Is the word a phrase written together (`zipcode`), or one in the plural (`drugs`)?"""
+    """Whether the word is a phrase written together (`zipcode`), or one in the plural (`drugs`)."""
     return any(word == "".join(phrase) for phrase in phrases if len(phrase) > 1) or (
         word.endswith("s") and (word[:-1],) in phrases
     )
 
 
-def _only(parts: tuple[str, ...], word: str, spare: frozenset[str]) -> bool:
-    """`patient` and `patient_id` name a person; `patient_age` and `patient_notes` do not."""
-    return all(part in word.split() or part in spare for part in parts)
-
-
-# Suggest a role for each column, always with the reason, from its name and its counts alone.
+# What name and counts suggest together
 
 
 UNIQUE_SHARE = 0.95
@@ -187,28 +179,28 @@ def _judge(field: Field, profile: Profile, body: bool) -> RoleReason:
         return "identifier", "free text can name anybody and cannot be generalised: left out"
     if profile.distinct == 0:
         return "undecided", "no row has a value: leave it out as an identifier, or keep it"
-    found = find_name_hints(field.name)
-    strong = {role: word for role, word in found.items() if role != "label"}
+    hints = find_name_hints(field.name)
+    strong = {role: word for role, word in hints.items() if role != "label"}
     if "identifier" in strong or "person" in strong:
-        return _named_person(strong, profile)
+        return _person_or_identifier(strong, profile)
     if len(strong) > 1:
-        said = " and ".join(f"'{word}' ({role})" for role, word in strong.items())
-        return "undecided", f"the name says {said}; {_count(profile)}"
+        words = " and ".join(f"'{word}' ({role})" for role, word in strong.items())
+        return "undecided", f"the name says {words}; {_count(profile)}"
     if strong:
-        return _by_name(field, profile, strong, "label" in found, body)
-    if "label" in found:
-        return _label(field, profile, found["label"])
+        return _by_name(field, profile, strong, "label" in hints, body)
+    if "label" in hints:
+        return _label(field, profile, hints["label"])
     return _by_counts(field, profile)
 
 
-def _named_person(strong: Mapping[str, str], profile: Profile) -> RoleReason:
-    said = f"the name says '{strong.get('identifier') or strong['person']}'"
+def _person_or_identifier(strong: Mapping[str, str], profile: Profile) -> RoleReason:
+    reason = f"the name says '{strong.get('identifier') or strong['person']}'"
     if "identifier" in strong:
-        return "identifier", f"{said}, which points at one person; {_count(profile)}"
+        return "identifier", f"{reason}, which points at one person; {_count(profile)}"
     filled = profile.rows - profile.nulls
     if profile.distinct < filled:
-        return "person", f"{said}, and {_count(profile)}: some people have several rows"
-    return "person", f"{said}, and every row has its own: one row a person"
+        return "person", f"{reason}, and {_count(profile)}: some people have several rows"
+    return "person", f"{reason}, and every row has its own: one row a person"
 
 
 def _by_name(
@@ -226,12 +218,12 @@ def _by_name(
 
 
 def _label(field: Field, profile: Profile, word: str) -> RoleReason:
-    said = f"the name says '{word}'; {_count(profile)}"
+    reason = f"the name says '{word}'; {_count(profile)}"
     if split_words(field.name) == (word,) and word not in ("id", "ids", "key"):
-        return "identifier", said
+        return "identifier", reason
     if profile.distinct == profile.rows - profile.nulls or _points_at_rows(profile):
-        return "identifier", f"{said}: nearly every row has its own"
-    return "undecided", f"{said}, so it repeats: people on several rows (person), or things?"
+        return "identifier", f"{reason}: nearly every row has its own"
+    return "undecided", f"{reason}, so it repeats: people on several rows (person), or things?"
 
 
 def _by_counts(field: Field, profile: Profile) -> RoleReason:

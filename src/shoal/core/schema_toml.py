@@ -62,7 +62,7 @@ def parse_schema(text: str, files: HierarchyReader | None = None) -> tuple[Colum
             "The schema holds a number or a date that is none, or nests too deeply.", _EXAMPLE
         ) from None
     _check_edition(document)
-    _known(document, ("edition", "columns"), "The schema")
+    _refuse_unknown_keys(document, ("edition", "columns"), "The schema")
     columns = document.get("columns", {})
     if not isinstance(columns, dict):
         raise SchemaError("The schema's `columns` is not a table.", _EXAMPLE)
@@ -75,11 +75,11 @@ def write_schema(columns: Sequence[Column], source: SchemaText | None) -> str:
     No comment is lost: one whose line is gone moves to the top.
     """
     if source is None:
-        return _new(columns)
+        return _write_anew(columns)
     edited = _edit(columns, source)
     # An editor can misplace a key in an unusual layout; the meaning goes before the layout, so
     # what does not read back as meant is written anew.
-    text = edited if _says(edited, columns, source) else _new(columns)
+    text = edited if _reads_back(edited, columns, source) else _write_anew(columns)
     homeless = Counter(_comments(source.text)) - Counter(_comments(text))
     return "".join(f"{comment}\n" for comment in homeless.elements()) + text
 
@@ -98,7 +98,7 @@ def _check_edition(document: Mapping[str, Any]) -> None:
         )
 
 
-def _known(entry: Mapping[str, Any], keys: Sequence[str], where: str) -> None:
+def _refuse_unknown_keys(entry: Mapping[str, Any], keys: Sequence[str], where: str) -> None:
     unknown = [quote_name(key) for key in entry if key not in keys]
     if unknown:
         raise SchemaError(
@@ -112,7 +112,7 @@ def _column(name: str, entry: Any, files: HierarchyReader | None) -> Column:
     where = f"Column {quote_name(name)}"
     if not isinstance(entry, dict):
         raise SchemaError(f"{where} is not a table.", _EXAMPLE)
-    _known(entry, COLUMN_KEYS, where)
+    _refuse_unknown_keys(entry, COLUMN_KEYS, where)
     for key, fits in _FITS.items():
         if key in entry and not fits(entry[key]):
             raise SchemaError(f"{where} has a {key} of the wrong type.", _SHAPES[key])
@@ -236,21 +236,20 @@ def format_column_section(column: Column) -> str:
     return document.as_string().strip()
 
 
-def _new(columns: Sequence[Column]) -> str:
+def _write_anew(columns: Sequence[Column]) -> str:
     """A text of its own; what many columns have alike is written once and repeated."""
     import tomlkit
 
     settings: dict[str, str] = {}
     sections = []
     for column in columns:
-        plain = _plain(column)
-        told = repr(plain)
-        if told not in settings:
+        entry = _plain(column)
+        if (same := repr(entry)) not in settings:
             table = tomlkit.document()
-            for key, value in plain.items():
+            for key, value in entry.items():
                 table[key] = _item(value)
-            settings[told] = table.as_string()
-        sections.append(f"\n[columns.{tomlkit.key(column.name).as_string()}]\n{settings[told]}")
+            settings[same] = table.as_string()
+        sections.append(f"\n[columns.{tomlkit.key(column.name).as_string()}]\n{settings[same]}")
     return f"{HEADER}edition = {EDITION}\n{''.join(sections)}"
 
 
@@ -277,7 +276,7 @@ def _comments(text: str) -> list[str]:
     >>> _comments('a = "#1" # one\\n# two')
     ['# one', '# two']
     """
-    return [found[1].rstrip() for found in _COMMENT.finditer(text) if found[1]]
+    return [match[1].rstrip() for match in _COMMENT.finditer(text) if match[1]]
 
 
 _COMMENT = re.compile(
@@ -324,8 +323,8 @@ def _item(value: Any) -> Any:
     return table
 
 
-def _says(text: str, columns: Sequence[Column], source: SchemaText) -> bool:
-    """Does the text hold these columns in this order, the changed ones as they are now?"""
+def _reads_back(text: str, columns: Sequence[Column], source: SchemaText) -> bool:
+    """Whether the text holds these columns in this order, the changed ones as they are now."""
     try:
         entries = tomllib.loads(text).get("columns", {})
     except tomllib.TOMLDecodeError:

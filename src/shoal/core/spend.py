@@ -41,11 +41,11 @@ def to_exact(number: Number) -> Fraction:
     if isinstance(number, bool) or not isinstance(number, Fraction | int | float | str):
         raise wrong
     try:
-        found = Fraction(_plain(number))
-        float(found)  # one beyond all floats is no budget, and could not be told
+        exact = Fraction(_plain(number))
+        float(exact)  # one beyond all floats is no budget, and could not be printed
     except (ValueError, ZeroDivisionError, OverflowError):
         raise wrong from None
-    return found
+    return exact
 
 
 def _plain(number: Number) -> Fraction | int | str:
@@ -107,14 +107,14 @@ class Spend:
     rho: Fraction | None
 
     def __init__(self, epsilon: Number = 0, delta: Number = 0, rho: Number | None = None) -> None:
-        given = {"epsilon": to_exact(epsilon), "delta": to_exact(delta)}
+        exact = {"epsilon": to_exact(epsilon), "delta": to_exact(delta)}
         concentrated = None if rho is None else to_exact(rho)
-        if min(*given.values(), concentrated or 0) < 0 or given["delta"] > 1:
+        if min(*exact.values(), concentrated or 0) < 0 or exact["delta"] > 1:
             raise UsageError(
                 "A spend is an epsilon of at least 0 and a delta from 0 to 1.",
                 "write for example epsilon=0.5, delta=1e-6.",
             )
-        for name, value in {**given, "rho": concentrated}.items():
+        for name, value in {**exact, "rho": concentrated}.items():
             object.__setattr__(self, name, value)
 
     def __add__(self, other: Spend) -> Spend:
@@ -192,7 +192,6 @@ def _finite(number: Number, name: str) -> Fraction:
 
 
 def _is_number(written: str) -> bool:
-    """Whether a text is one, finite or not."""
     try:
         float(written)
     except ValueError:

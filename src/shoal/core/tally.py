@@ -3,7 +3,7 @@
 ``Tally``   the distinct combinations of codes with their counts
 ``Cut``     an assignment of the tally's entries to classes; an entry may be divided
 ``Groups``  what a model judges: per class the rows, a histogram of each sensitive column, and who
-            brought them
+            contributed them
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ class Cut:
         return replace(self, class_=class_, cells=self.cells.take(first))
 
     def without(self, classes: NDArray[np.bool_]) -> Cut:
-        """The same cut with the marked classes held back."""
+        """The same cut with the marked classes suppressed."""
         number = np.cumsum(~classes) - 1
         number = np.where(classes, SUPPRESSED, number).astype(np.int32)
         class_ = np.where(self.class_ < 0, SUPPRESSED, number[self.class_]).astype(np.int32)
@@ -143,8 +143,8 @@ def join_sensitive(
         if axis.unknown:
             blank |= of_column == axis.null_code
     # A combination that is known in part may be less than any: taken for any, it is no better.
-    known = [of_column[~blank] for of_column in codes]
-    number, first = number_combinations(known, [axis.size for axis in axes])
+    complete = [of_column[~blank] for of_column in codes]
+    number, first = number_combinations(complete, [axis.size for axis in axes])
     joint = np.full(len(blank), len(first), np.int32)
     joint[~blank] = number
     return Axis.numbered(name, len(first), unknown=bool(blank.any())), joint
@@ -158,7 +158,7 @@ class Groups:
     """The people of each class: its rows, or its distinct persons where some have several."""
     sensitive: tuple[Histogram, ...] = ()
     contributions: tuple[Contributions, ...] = ()
-    """Per sensitive column who brought which rows; where there is none, one of rows alone."""
+    """Per sensitive column who contributed which rows; where there is none, one of rows alone."""
     cells: Cells | None = None
     population: NDArray[np.int64] | None = None
     max_presence: NDArray[np.float64] | None = None
@@ -184,7 +184,7 @@ class Groups:
 
     @property
     def contributed(self) -> Contributions:
-        """Who brought which rows, whatever their sensitive values."""
+        """Who contributed which rows, whatever their sensitive values."""
         if self.written_rows is not None:
             raise NotEvaluatedError(
                 "Coalitions of providers are not judged where people have several rows.",
@@ -198,29 +198,29 @@ class Groups:
         return self.contributions[0]
 
     def contributed_on(self, name: str | None = None) -> Contributions:
-        """Who brought which rows of one sensitive column; without a name, of the only one."""
-        any_, column = self.contributed, self.names.index(self.on(name).axis.name)
-        return self.contributions[column] if column else any_
+        """Who contributed which rows of one sensitive column; without a name, of the only one."""
+        whole, column = self.contributed, self.names.index(self.on(name).axis.name)
+        return self.contributions[column] if column else whole
 
     def on(self, name: str | None, *, sets: bool = False) -> Histogram:
         """The histogram of one sensitive column; without a name, of the only one.
 
-        ``sets``: whoever asks can judge persons who have several values. Nobody else is given such
-        a column: a distribution over values hides one that everybody shares.
+        ``sets``: the caller can judge persons who have several values. Others are refused such a
+        column: a distribution over values hides one that everybody shares.
         """
-        found = self._named(name)
-        if found.sets is not None and not sets:
-            several = found.sets.with_several
+        histogram = self._find_sensitive(name)
+        if histogram.sets is not None and not sets:
+            several = histogram.sets.with_several
             raise NotEvaluatedError(
                 f"{format_people(several)} {'has' if several == 1 else 'have'} several values of "
-                f"{found.axis.name!r}, and a distribution over values hides one that all people "
-                "of a class share.",
+                f"{histogram.axis.name!r}, and a distribution over values hides one that all "
+                "people of a class share.",
                 'keep one row a person: --one-row "latest by COLUMN"; or ask for alpha-k or '
                 "distinct-diversity, which judge sets of values.",
             )
-        return found
+        return histogram
 
-    def _named(self, name: str | None) -> Histogram:
+    def _find_sensitive(self, name: str | None) -> Histogram:
         if name is None and len(self.sensitive) == 1:
             return self.sensitive[0]
         if name in self.names:
@@ -247,7 +247,7 @@ class Groups:
             self,
             rows=self.rows[classes],
             sensitive=tuple(h.take(classes) for h in self.sensitive),
-            contributions=tuple(one.take(classes) for one in self.contributions),
+            contributions=tuple(c.take(classes) for c in self.contributions),
             cells=self.cells and self.cells.take(classes),
             population=None if self.population is None else self.population[classes],
             max_presence=None if self.max_presence is None else self.max_presence[classes],
@@ -263,7 +263,7 @@ class Groups:
         columns = sensitive_columns(tally, products)
         if tally.person is not None:
             whole = _by_person(tally, cut, tally.person, columns, rows)
-            return whole if tally.population is None else _covering(whole, tally.population)
+            return whole if tally.population is None else _add_population(whole, tally.population)
         histograms = tuple(
             Histogram.of(axis, cut.class_, codes[cut.entry], cut.count, cut.classes, total)
             for (axis, codes), total in zip_longest(columns, tally.reference)
@@ -278,7 +278,7 @@ class Groups:
             )
         )
         whole = cls(rows, histograms, shares, cut.cells)
-        return whole if tally.population is None else _covering(whole, tally.population)
+        return whole if tally.population is None else _add_population(whole, tally.population)
 
 
 def _by_person(
@@ -294,31 +294,30 @@ def _by_person(
     """
     there = (cut.class_ >= 0) & (cut.count > 0)
     class_, entry = cut.class_[there], cut.entry[there]
-    who, once = person[entry], np.ones(len(entry), np.int64)
-    begin, _, _ = tabulate(class_, who, once, cut.classes, tally.persons)
+    persons, once = person[entry], np.ones(len(entry), np.int64)
+    begin, _, _ = tabulate(class_, persons, once, cut.classes, tally.persons)
     histograms = tuple(
-        Histogram.of_persons(axis, class_, codes[entry], who, cut.classes, tally.persons)
+        Histogram.of_persons(axis, class_, codes[entry], persons, cut.classes, tally.persons)
         for axis, codes in columns
     )
     return Groups(np.diff(begin), histograms, (), cut.cells, written_rows=rows)
 
 
-def _covering(groups: Groups, people: Population) -> Groups:
-    """The groups with the population that their cells cover."""
+def _add_population(groups: Groups, people: Population) -> Groups:
     assert groups.cells is not None
     start, classes = groups.cells.contains(people.keys)
     times = np.diff(start)
     point = np.repeat(np.arange(len(times)), times)
     counts = np.bincount(classes, weights=people.count[point], minlength=len(groups))
     population = counts.astype(np.int64)
-    most = None
+    presence = None
     if (times > 1).any():
-        present = (groups.rows / np.maximum(population, 1))[classes]
-        of_point = np.bincount(point, weights=present, minlength=len(times))
-        most = np.zeros(len(groups))
-        np.maximum.at(most, classes, of_point[point])
+        share = (groups.rows / np.maximum(population, 1))[classes]
+        of_point = np.bincount(point, weights=share, minlength=len(times))
+        presence = np.zeros(len(groups))
+        np.maximum.at(presence, classes, of_point[point])
     uncovered = int(people.count[times == 0].sum())
-    return replace(groups, population=population, max_presence=most, uncovered=uncovered)
+    return replace(groups, population=population, max_presence=presence, uncovered=uncovered)
 
 
 def sensitive_columns(
@@ -342,9 +341,9 @@ def number_provider_pairs(
     """Of each column the pairs (provider, value), or of the providers alone, and their numbers."""
     if tally.provider is None or tally.providers is None:
         return []
-    who, codes = tally.provider, tally.providers
-    found = [ProviderValuePairs.of(who, codes, axis, values) for axis, values in columns]
-    return found or [ProviderValuePairs.of(who, codes, None, None)]
+    provider, codes = tally.provider, tally.providers
+    pairs = [ProviderValuePairs.of(provider, codes, axis, values) for axis, values in columns]
+    return pairs or [ProviderValuePairs.of(provider, codes, None, None)]
 
 
 def _name_one(names: Iterable[str]) -> str:

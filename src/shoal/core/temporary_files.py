@@ -142,11 +142,11 @@ def remove_folder(folder: Path) -> None:
 @contextmanager
 def temporary_folder() -> Iterator[Path]:
     """A folder for a while."""
-    made = make_folder()
+    folder = make_folder()
     try:
-        yield made
+        yield folder
     finally:
-        remove_folder(made)
+        remove_folder(folder)
 
 
 def remove_leftover_folders(root: Path) -> None:
@@ -291,8 +291,8 @@ class _Names:
         with _lock:
             if self._owner != os.getpid() and not self._start():
                 return False
-            asked = self.CREATED | self.DELETED
-            watch = self._system.inotify_add_watch(self._queue, os.fsencode(folder), asked)
+            events = self.CREATED | self.DELETED
+            watch = self._system.inotify_add_watch(self._queue, os.fsencode(folder), events)
             if watch < 0:
                 return False
             self._folders[watch] = folder
@@ -302,7 +302,7 @@ class _Names:
         """End with a folder, which is to be removed."""
         if self._owner != os.getpid():
             return
-        for watch in [watch for watch, one in self._folders.items() if one == folder]:
+        for watch in [number for number, path in self._folders.items() if path == folder]:
             self._system.inotify_rm_watch(self._queue, watch)
             del self._folders[watch]
         for path in [path for path in self._files if path.parent == folder]:
@@ -371,7 +371,7 @@ _names = _Names()
 
 
 def _begin_anew() -> None:
-    """What a forked process has of its own: nothing yet."""
+    """A forked process has no lock and no pending folders of its own yet."""
     global _lock
     _lock = threading.RLock()
     _pending.clear()
