@@ -2,14 +2,9 @@
 
 A table arrives as a SELECT with typed columns. Values become codes by joining one small table per
 column; the codes of a row are packed into one integer (mixed radix), so that a tally is one
-group-by on one key and a recoding is one join on it. Inside, columns are called by position
+group-by on one key and a recoding is one join on it: the engine groups and joins on one 64-bit key
+many times faster than on a dozen columns. Inside, columns are called by position
 (``c0``, ``c1``, …): their names are the publisher's, may hold anything, and never reach SQL.
-
-Keys: the codes of a row packed into one integer, and the table key → class a recoding joins.
-
-An engine groups and joins on one 64-bit key many times faster than on a dozen columns.
-
-A private DuckDB engine: in memory, offline, and careful with what its errors say.
 """
 
 from __future__ import annotations
@@ -45,8 +40,7 @@ from shoal.engines.type_inference.text_census import (
     MAX_LOT_ROWS,
 )
 
-# Keys: the codes of a row packed into one integer, and the table key → class a recoding joins.
-
+# Keys: the codes of a row packed into one integer, and the table key → class that a recoding joins
 
 _LIMIT = 2**63
 _MANY = 2**24
@@ -115,7 +109,7 @@ def assign_classes(
 ) -> tuple[pa.Table, ClassDealer]:
     """The table key → class to join, and what replaces divided entries' numbers by classes.
 
-    An undivided entry has its class; one that is held back is absent, and so are its rows.
+    An undivided entry has its class; one that is suppressed is absent, and so are its rows.
     Divided entry d stands in the table as -1 - d: its classes, each as often as its count says,
     wait in random order and are dealt to the entry's rows as these come by. So the counts are
     exact, and each row of the entry is as likely as any other to be in a given piece.
@@ -126,22 +120,22 @@ def assign_classes(
         )
         for column in plan
     ]
-    kept = pieces.class_ >= 0
-    parts, entry = _divided(keys)
+    joined = pieces.class_ >= 0
+    parts, entry = _find_divided_entries(keys)
     if not len(parts):
-        if not kept.all():
-            return _table([key[kept] for key in keys], pieces.class_[kept]), _as_it_is
-        return _table(keys, pieces.class_), _as_it_is
-    kept[parts] = False
+        if not joined.all():
+            return _table([key[joined] for key in keys], pieces.class_[joined]), _keep_batch
+        return _table(keys, pieces.class_), _keep_batch
+    joined[parts] = False
     first = parts[np.flatnonzero(np.diff(entry, prepend=-1))]
     table = _table(
-        [np.concatenate([key[kept], key[first]]) for key in keys],
-        np.concatenate([pieces.class_[kept], -1 - np.arange(len(first), dtype=np.int32)]),
+        [np.concatenate([key[joined], key[first]]) for key in keys],
+        np.concatenate([pieces.class_[joined], -1 - np.arange(len(first), dtype=np.int32)]),
     )
-    return table, _dealer(entry, pieces.class_[parts], pieces.count[parts])
+    return table, _make_dealer(entry, pieces.class_[parts], pieces.count[parts])
 
 
-def _as_it_is(batch: pa.RecordBatch) -> pa.RecordBatch:
+def _keep_batch(batch: pa.RecordBatch) -> pa.RecordBatch:
     return batch
 
 
@@ -150,20 +144,20 @@ def _table(keys: Keys, classes: NDArray[np.int32]) -> pa.Table:
     return pa.table({**columns, "class_": classes.astype(np.int32, copy=False)})
 
 
-def _divided(keys: Keys) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _find_divided_entries(keys: Keys) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The pieces that share their key with another, entry by entry, and the number of the entry."""
-    if len(keys) == 1 and not _any_twice(keys[0]):
+    if len(keys) == 1 and not _has_duplicates(keys[0]):
         return np.empty(0, np.int64), np.empty(0, np.int64)
     order = np.argsort(keys[0]) if len(keys) == 1 else np.lexsort(keys)
-    same = np.ones(max(len(order) - 1, 0), bool)
+    same_as_next = np.ones(max(len(order) - 1, 0), bool)
     for key in keys:
-        same &= key[order[1:]] == key[order[:-1]]
-    as_before = np.concatenate([[False], same])
-    shared = as_before | np.concatenate([same, [False]])
+        same_as_next &= key[order[1:]] == key[order[:-1]]
+    as_before = np.concatenate([[False], same_as_next])
+    shared = as_before | np.concatenate([same_as_next, [False]])
     return order[shared[: len(order)]], np.cumsum(~as_before[shared]) - 1
 
 
-def _any_twice(key: NDArray[np.uint64]) -> bool:
+def _has_duplicates(key: NDArray[np.uint64]) -> bool:
     """Whether a key repeats: sorting is far cheaper than ordering, and nearly always enough."""
     lots = 8 if len(key) > _MANY else 1  # an eighth at a time: a copy of all keys is too much
     low = key.astype(np.uint8) % lots
@@ -174,7 +168,7 @@ def _any_twice(key: NDArray[np.uint64]) -> bool:
     return False
 
 
-def _dealer(
+def _make_dealer(
     entry: NDArray[np.int64], classes: NDArray[np.int32], count: NDArray[np.int64]
 ) -> ClassDealer:
     """Deals the classes of each divided entry, in an order drawn from the operating system."""
@@ -205,8 +199,7 @@ def _dealer(
     return deal
 
 
-# A private DuckDB engine: in memory, offline, and careful with what its errors say.
-
+# The engine itself: private, in memory, offline, and careful with what its errors say
 
 MEMORY_LIMIT = "1500MB"
 """What the engine may hold before it spills to disk; the tally itself lives outside it."""
@@ -259,7 +252,7 @@ def translate_errors() -> Iterator[None]:
             raise
         raise KeyboardInterrupt from None  # how the engine reports Ctrl-C
     except duckdb.OutOfMemoryException as error:
-        raise _out_of_room(str(error)) from None
+        raise _out_of_space_error(str(error)) from None
     except (duckdb.BinderException, duckdb.CatalogException, duckdb.ParserException):
         raise  # ours: a query that was written wrongly
     except (duckdb.Error, pa.ArrowException, OverflowError, UnicodeError) as error:
@@ -271,8 +264,7 @@ def translate_errors() -> Iterator[None]:
         ) from None
 
 
-def _out_of_room(message: str) -> InputError:
-    """The error for what does not fit: on disk, where the engine says so, or else in memory."""
+def _out_of_space_error(message: str) -> InputError:
     if _NO_DISK.search(message):
         return InputError(
             "The table needs more temporary disk space than there is.",
@@ -284,15 +276,12 @@ def _out_of_room(message: str) -> InputError:
     )
 
 
-# The in-process engine: a table that DuckDB can read, tallied and recoded inside DuckDB.
-
+# The table
 
 _BATCH = 122_880  # DuckDB's own row group: batches are handed over without being cut
 _SMALL_BATCH = 2_048  # the engine's own vector
 _PARTS = count()  # numbers the parts of tables
-_JOINS = (
-    32  # codings that one query joins: each holds memory until all of the query's rows are read
-)
+_JOINS = 32  # codings that one query joins: each holds memory until all its rows are read
 _SETS = 32  # grouping() returns a 64-bit mask; fewer sets at once also bound memory
 _EXACT = 2**53  # integers below this are exact, and alone, as float
 _KEYED_HASH = "substr(sha256($key::BLOB || encode(coalesce('=' || who, 'null'))), 1, 32)"
@@ -304,8 +293,9 @@ class DuckFrame:
     """A table as a SELECT in DuckDB; ``fields`` name its columns in the SELECT's order.
 
     Numbers are BIGINT, DOUBLE or DECIMAL, dates DATE, everything else VARCHAR. NaN is null and
-    -0.0 is 0. ``close``, when given, is called once when the frame is closed; ``source`` is
-    the file that was opened, where there is one.
+    -0.0 is 0. ``close`` is called once when the frame is closed; ``source`` is the file that was
+    opened, where there is one; ``longest`` holds the bytes of each column's longest text, where
+    they are known.
 
     >>> from shoal.engines.duckdb import connect
     >>> fields = (Field("sex", "category"), Field("age", "number"))
@@ -323,7 +313,6 @@ class DuckFrame:
         source: SourceFile | None = None,
         longest: Mapping[str, int] | None = None,
     ) -> None:
-        """``longest`` tells the bytes of each column's longest text, where they are known."""
         self.source = source
         self._longest = longest or {}
         self._connection = connection
@@ -360,13 +349,13 @@ class DuckFrame:
         """For each column, its counts; null is a value in the entropy (bits), not in the others."""
         names = [field.name for field in self._fields] if columns is None else columns
         wanted = [name for name in names if name not in self._profiles]
-        for lot in self._lots_of_cells(wanted):
-            self._profiles.update(self._profile_cells(lot))
-        for lot in _lots([name for name in wanted if name not in self._profiles]):
-            self._profiles.update(self._profile(lot))
+        for lot in self._plan_lots_in_memory(wanted):
+            self._profiles.update(self._profile_in_memory(lot))
+        for lot in _split_by_grouping_sets([name for name in wanted if name not in self._profiles]):
+            self._profiles.update(self._profile_in_engine(lot))
         return {name: self._profiles[name] for name in names}
 
-    def _lots_of_cells(self, names: Sequence[str]) -> list[Sequence[str]]:
+    def _plan_lots_in_memory(self, names: Sequence[str]) -> list[Sequence[str]]:
         """The columns by lots whose cells fit into memory, without those of long texts.
 
         Planning a query takes the engine longer than counting a few thousand rows of a column.
@@ -375,16 +364,17 @@ class DuckFrame:
         names = [n for n in names if rows * self._longest.get(n, 0) <= MAX_LOT_BYTES // 4]
         if len(names) < 2 or rows > MAX_LOT_ROWS:
             return []
-        most = min(MAX_LOT_COLUMNS, MAX_LOT_CELLS // max(1, rows))
-        return [names[at : at + most] for at in range(0, len(names), most)]
+        max_columns = min(MAX_LOT_COLUMNS, MAX_LOT_CELLS // max(1, rows))
+        return [names[at : at + max_columns] for at in range(0, len(names), max_columns)]
 
-    def _profile_cells(self, names: Sequence[str]) -> dict[str, Profile]:
+    def _profile_in_memory(self, names: Sequence[str]) -> dict[str, Profile]:
         """The profiles of columns that are counted outside the engine; none if they swell."""
         picked = ", ".join(
-            f"{self._value(name, floats=False)}::VARCHAR AS v{i}" for i, name in enumerate(names)
+            f"{self._value_sql(name, floats=False)}::VARCHAR AS v{i}"
+            for i, name in enumerate(names)
         )
         batches, size = [], 0
-        query = f"SELECT {picked} FROM {self._rows_for(picked)}"
+        query = f"SELECT {picked} FROM {self._table_sql(picked)}"
         for batch in self._stream(query, rows=_SMALL_BATCH):
             batches.append(batch)
             size += batch.nbytes
@@ -395,38 +385,42 @@ class DuckFrame:
         cells = pa.Table.from_batches(batches)
         self._rows = cells.num_rows
         return {
-            name: _profile_of(column) for name, column in zip(names, cells.columns, strict=True)
+            name: _profile_texts(column) for name, column in zip(names, cells.columns, strict=True)
         }
 
-    def _profile(self, names: Sequence[str]) -> dict[str, Profile]:
+    def _profile_in_engine(self, names: Sequence[str]) -> dict[str, Profile]:
         text = ", ".join(f"v{i}::VARCHAR" for i in range(len(names)))
         rows = self._fetch(
             "SELECT g, sum(n)::BIGINT, coalesce(sum(n) FILTER (WHERE size IS NULL), 0)::BIGINT,"
             " count(size), count(*) FILTER (WHERE n = 1 AND size IS NOT NULL), sum(n * log2(n)),"
             " coalesce(min(size), 0), coalesce(max(size), 0)"
             f" FROM (SELECT g, n, length(coalesce({text}, NULL)) AS size"
-            f" FROM ({self._grouped(names, floats=False)})) GROUP BY g"
+            f" FROM ({self._value_counts_sql(names, floats=False)})) GROUP BY g"
         )
-        found = {name: Profile(0, 0, 0, 0, 0.0, 0, 0) for name in names}
+        profiles = {name: Profile(0, 0, 0, 0, 0.0, 0, 0) for name in names}
         for mask, total, nulls, distinct, once, spread, shortest, longest in rows:
             entropy = max(log2(total) - spread / total, 0.0)
             self._rows = total
-            found[names[_set_of(mask, len(names))]] = Profile(
+            profiles[names[_grouping_set(mask, len(names))]] = Profile(
                 total, nulls, distinct, once, entropy, shortest, longest
             )
-        return found
+        return profiles
 
     def values(self, columns: Sequence[str]) -> dict[str, Distinct]:
         """The distinct values of each column, in the engine's order, with their counts."""
-        found: dict[str, Distinct] = {}
-        for lot in _lots(columns):
+        distinct: dict[str, Distinct] = {}
+        for lot in _split_by_grouping_sets(columns):
             with translate_errors():
-                groups = self._connection.sql(self._grouped(lot, floats=True)).to_arrow_table()
+                groups = self._connection.sql(
+                    self._value_counts_sql(lot, floats=True)
+                ).to_arrow_table()
             masks = groups["g"].to_numpy()
             for i, name in enumerate(lot):
-                here = groups.filter(pa.array(masks == _mask(i, len(lot))))
-                found[name] = self._distinct(name, here[f"v{i}"], here["n"].to_numpy())
-        return found
+                groups_of_column = groups.filter(pa.array(masks == _grouping_mask(i, len(lot))))
+                distinct[name] = self._distinct(
+                    name, groups_of_column[f"v{i}"], groups_of_column["n"].to_numpy()
+                )
+        return distinct
 
     def _distinct(self, name: str, column: pa.ChunkedArray, counts: NDArray[np.int64]) -> Distinct:
         self._rows = int(counts.sum())
@@ -436,16 +430,17 @@ class DuckFrame:
             present = present.cast(pa.float64(), safe=False)
         return Distinct(present.to_pylist(), counts[~null], int(counts[null].sum()))
 
-    def _grouped(self, names: Sequence[str], floats: bool) -> str:
+    def _value_counts_sql(self, names: Sequence[str], floats: bool) -> str:
         """One scan that counts the values of each column apart: (g, v0, v1, …, n)."""
         every = [f"v{i}" for i in range(len(names))]
         picked = ", ".join(
-            f"{self._value(name, floats)} AS {v}" for name, v in zip(names, every, strict=True)
+            f"{self._value_sql(name, floats)} AS {v}" for name, v in zip(names, every, strict=True)
         )
         sets = ", ".join(f"({v})" for v in every)
         return (
             f"SELECT grouping({', '.join(every)}) AS g, {', '.join(every)}, count(*) AS n"
-            f" FROM (SELECT {picked} FROM {self._rows_for(picked)}) GROUP BY GROUPING SETS ({sets})"
+            f" FROM (SELECT {picked} FROM {self._table_sql(picked)})"
+            f" GROUP BY GROUPING SETS ({sets})"
         )
 
     def only(self, column: str, values: Sequence[Any], null: bool = False) -> DuckFrame:
@@ -458,10 +453,10 @@ class DuckFrame:
                 f"CREATE OR REPLACE TEMP TABLE {name} AS SELECT v FROM shoal_values"
             )
             self._connection.unregister("shoal_values")
-        value = self._value(column, floats=True)
-        kept = f"{value} IN (SELECT v FROM {name})" + (f" OR {value} IS NULL" if null else "")
+        value = self._value_sql(column, floats=True)
+        condition = f"{value} IN (SELECT v FROM {name})" + (f" OR {value} IS NULL" if null else "")
         every = ", ".join(f"c{i}" for i in range(len(self._fields)))
-        query = f"SELECT {every} FROM {self._rows_for(every)} WHERE {kept}"
+        query = f"SELECT {every} FROM {self._table_sql(every)} WHERE {condition}"
         return DuckFrame(
             self._connection, query, self._fields, source=self.source, longest=self._longest
         )
@@ -473,7 +468,7 @@ class DuckFrame:
         lots: list[list[Codes]] = [[] for _ in by]
         counts: list[NDArray[Any]] = []
         uncoded = False
-        with self._keyed(by, plan, ()) as rows:
+        with self._keyed_rows(by, plan, ()) as rows:
             for batch in self._stream(f"SELECT {keys}, count(*) AS n FROM {rows} GROUP BY {keys}"):
                 packed = batch.columns[:-1]
                 uncoded = uncoded or any(key.null_count for key in packed)
@@ -486,10 +481,10 @@ class DuckFrame:
                 count = batch.column(len(plan)).to_numpy()
                 counts.append(count.astype(np.min_scalar_type(count.max(initial=0))))
         if uncoded:
-            self._uncoded(by)
-        return self._counted(by, lots, counts)
+            self._raise_uncoded(by)
+        return self._assemble_counts(by, lots, counts)
 
-    def _counted(
+    def _assemble_counts(
         self, by: Sequence[Coding], lots: list[list[Codes]], counts: list[NDArray[Any]]
     ) -> CodeCounts:
         codes: list[Codes] = []
@@ -508,7 +503,7 @@ class DuckFrame:
 
     def count_rows(self) -> int:
         """How many rows there are."""
-        return int(self._fetch(f"SELECT count(*) FROM {self._rows_for()}")[0][0])
+        return int(self._fetch(f"SELECT count(*) FROM {self._table_sql()}")[0][0])
 
     def rows(self, by: Sequence[Coding]) -> tuple[Codes, ...]:
         """The codes of every row in the table's order; a value without a code is an error.
@@ -517,39 +512,40 @@ class DuckFrame:
         all codes.
         """
         with self._in_order():
-            most = max(1, min(MAX_LOT_COLUMNS, MAX_LOT_CELLS // max(1, self.count_rows())))
-            lots = [by[at : at + most] for at in range(0, len(by), most)]
-            found = [codes for lot in lots for codes in self._row_codes(lot)]
-        if any((codes < 0).any() for codes in found):
-            self._uncoded(by)
+            max_columns = max(1, min(MAX_LOT_COLUMNS, MAX_LOT_CELLS // max(1, self.count_rows())))
+            lots = [by[at : at + max_columns] for at in range(0, len(by), max_columns)]
+            columns = [codes for lot in lots for codes in self._row_codes(lot)]
+        if any((codes < 0).any() for codes in columns):
+            self._raise_uncoded(by)
         return tuple(
-            codes.astype(code_type(coding.size)) for codes, coding in zip(found, by, strict=True)
+            codes.astype(code_type(coding.size)) for codes, coding in zip(columns, by, strict=True)
         )
 
     def _row_codes(self, by: Sequence[Coding]) -> list[NDArray[np.int32]]:
         """The codes of some columns in each row; -1 for a value that has none."""
-        values = [self._value(coding.column, floats=True) for coding in by]
+        values = [self._value_sql(coding.column, floats=True) for coding in by]
         picked = ", ".join(f"{value} AS v{i}" for i, value in enumerate(values))
         with translate_errors():
-            query = f"SELECT {picked} FROM {self._rows_for(picked)}"
+            query = f"SELECT {picked} FROM {self._table_sql(picked)}"
             table = self._connection.sql(query).to_arrow_table()
         return [
-            self._codes_of(coding, cells) for coding, cells in zip(by, table.columns, strict=True)
+            self._encode_column(coding, cells)
+            for coding, cells in zip(by, table.columns, strict=True)
         ]
 
-    def _codes_of(self, coding: Coding, cells: pa.ChunkedArray) -> NDArray[np.int32]:
-        known = _arrow(self._kind(coding.column), coding.values)
-        at = pc.index_in(cells.cast(known.type), value_set=known).fill_null(len(known))
-        every = np.append(np.asarray(coding.codes, np.int32), np.int32(-1))
-        codes: NDArray[np.int32] = every[at.to_numpy()]
+    def _encode_column(self, coding: Coding, cells: pa.ChunkedArray) -> NDArray[np.int32]:
+        values = _arrow(self._kind(coding.column), coding.values)
+        at = pc.index_in(cells.cast(values.type), value_set=values).fill_null(len(values))
+        codes_by_place = np.append(np.asarray(coding.codes, np.int32), np.int32(-1))
+        codes: NDArray[np.int32] = codes_by_place[at.to_numpy()]
         if coding.null_code is not None and cells.null_count:
             codes[cells.is_null().to_numpy()] = coding.null_code
         return codes
 
     def column(self, name: str) -> pa.Array:
         """A column's values in the table's order."""
-        value = self._value(name, floats=False)
-        query = f"SELECT {value} AS v FROM {self._rows_for(value)}"
+        value = self._value_sql(name, floats=False)
+        query = f"SELECT {value} AS v FROM {self._table_sql(value)}"
         with self._in_order(), translate_errors():
             return self._connection.sql(query).to_arrow_table()["v"].combine_chunks()
 
@@ -572,26 +568,26 @@ class DuckFrame:
         person: str | None = None,
         key: bytes = b"",
     ) -> Iterator[pa.RecordBatch]:
-        """Stream (``class_``, the carried columns, ``person_``) of every row that is not held back.
+        """Stream (``class_``, the carried columns, ``person_``) of every row not suppressed.
 
         Which rows of a divided entry go to which piece is drawn from the operating system.
         ``person_`` is half of SHA-256 over SHA-256(``key``) and the person, in hexadecimal: cut in
         half it cannot be extended, and one short block makes it four times as fast as HMAC.
         """
         plan = plan_packing([coding.size for coding in by])
-        expected, seen = int(pieces.count[pieces.class_ >= 0].sum()), 0
-        table, draw = assign_classes(plan, by, pieces)
+        expected, published = int(pieces.count[pieces.class_ >= 0].sum()), 0
+        table, deal = assign_classes(plan, by, pieces)
         del pieces  # unless the caller keeps them, their memory is the join's
-        who = [] if person is None else [f"c{self._at(person)}::VARCHAR AS who"]
-        columns = [f"c{self._at(name)}" for name in carry]
-        picked = ", ".join(["class_", *columns, *[_KEYED_HASH for _ in who]])
-        names = ["class_", *carry, *["person_" for _ in who]]
+        person_sql = [] if person is None else [f"c{self._position_of(person)}::VARCHAR AS who"]
+        columns = [f"c{self._position_of(name)}" for name in carry]
+        picked = ", ".join(["class_", *columns, *[_KEYED_HASH for _ in person_sql]])
+        names = ["class_", *carry, *["person_" for _ in person_sql]]
         on = " AND ".join(f"r.k{j} = p.k{j}" for j in range(len(plan)))
         self._connection.register("shoal_pieces", table)
         try:
-            secret = {"key": hashlib.sha256(key).digest()} if who else None
+            secret = {"key": hashlib.sha256(key).digest()} if person_sql else None
             with (
-                self._keyed(by, plan, [*columns, *who]) as rows,
+                self._keyed_rows(by, plan, [*columns, *person_sql]) as rows,
                 closing(
                     self._stream(
                         f"SELECT {picked} FROM {rows} AS r JOIN shoal_pieces AS p ON {on}", secret
@@ -599,19 +595,19 @@ class DuckFrame:
                 ) as batches,
             ):
                 for batch in batches:
-                    drawn = draw(pa.RecordBatch.from_arrays(batch.columns, names))
-                    seen += drawn.num_rows
-                    yield drawn
+                    recoded = deal(pa.RecordBatch.from_arrays(batch.columns, names))
+                    published += recoded.num_rows
+                    yield recoded
         finally:
             self._connection.unregister("shoal_pieces")
-        if seen != expected:
+        if published != expected:
             raise InputError(
-                f"{expected} rows were to be published, but {seen} were found.",
+                f"{expected} rows were to be published, but {published} were found.",
                 "Publish from a copy that nobody writes to.",
             )
 
     @contextmanager
-    def _keyed(
+    def _keyed_rows(
         self, by: Sequence[Coding], plan: Sequence[Sequence[int]], extra: Sequence[str]
     ) -> Iterator[str]:
         """A subquery of the rows with their packed keys k0, k1, … and further expressions.
@@ -619,19 +615,19 @@ class DuckFrame:
         Where there are many codings, a table for each lot of keys holds the keys before it and the
         columns that are still needed: one query that joins hundreds would not fit into memory.
         """
-        *first, last = _lots_of_keys(plan)
+        *first, last = _plan_key_lots(plan)
         stages: list[str] = []
         try:
             for lot in first:
-                stages.append(self._stage(by, plan, lot, extra, stages))
-            keys, joins = self._keys(by, plan, last)
+                stages.append(self._store_keys(by, plan, lot, extra, stages))
+            keys, joins = self._keys_sql(by, plan, last)
             picked = ", ".join([*(f"k{j}" for j in range(last[0])), *keys, *extra])
-            yield f"(SELECT {picked} FROM {self._staged(stages, picked, joins)} {joins})"
+            yield f"(SELECT {picked} FROM {self._latest_rows_sql(stages, picked, joins)} {joins})"
         finally:
             for stage in stages:
                 self._fetch(f"DROP TABLE IF EXISTS {stage}")
 
-    def _stage(
+    def _store_keys(
         self,
         by: Sequence[Coding],
         plan: Sequence[Sequence[int]],
@@ -639,55 +635,56 @@ class DuckFrame:
         extra: Sequence[str],
         stages: Sequence[str],
     ) -> str:
-        """Store the keys of a lot with the keys before them, and the columns that come after."""
-        keys, joins = self._keys(by, plan, lot)
-        later = [f"c{self._at(by[i].column)}" for column in plan[lot[-1] + 1 :] for i in column]
+        keys, joins = self._keys_sql(by, plan, lot)
+        later = [
+            f"c{self._position_of(by[i].column)}" for column in plan[lot[-1] + 1 :] for i in column
+        ]
         also = [f"c{at}" for sql in extra for at in _POSITION.findall(sql)]
         before = [f"k{j}" for j in range(lot[0])]
         picked = ", ".join([*before, *keys, *dict.fromkeys([*later, *also])])
         name = f"shoal_keys_{next(_PARTS)}"
         self._fetch(
             f"CREATE TEMP TABLE {name} AS"
-            f" SELECT {picked} FROM {self._staged(stages, picked, joins)} {joins}"
+            f" SELECT {picked} FROM {self._latest_rows_sql(stages, picked, joins)} {joins}"
         )
         for stage in stages[-1:]:
             self._fetch(f"DROP TABLE IF EXISTS {stage}")
         return name
 
-    def _staged(self, stages: Sequence[str], *expressions: str) -> str:
+    def _latest_rows_sql(self, stages: Sequence[str], *expressions: str) -> str:
         """The last stage as ``t``, or the table itself where there is none yet."""
-        return f"{stages[-1]} AS t" if stages else self._rows_for(*expressions)
+        return f"{stages[-1]} AS t" if stages else self._table_sql(*expressions)
 
-    def _keys(
+    def _keys_sql(
         self, by: Sequence[Coding], plan: Sequence[Sequence[int]], lot: Sequence[int]
     ) -> tuple[list[str], str]:
         """The packed keys of a lot, as expressions under their names, and the joins they need."""
-        codes, joins = self._coded(by, [i for j in lot for i in plan[j]])
+        codes, joins = self._codes_sql(by, [i for j in lot for i in plan[j]])
         keys = [
             f"{pack_sql([codes[i] for i in plan[j]], [by[i].size for i in plan[j]])} AS k{j}"
             for j in lot
         ]
         return keys, joins
 
-    def _coded(self, by: Sequence[Coding], some: Sequence[int]) -> tuple[dict[int, str], str]:
+    def _codes_sql(self, by: Sequence[Coding], some: Sequence[int]) -> tuple[dict[int, str], str]:
         """For some codings an expression of the row's code (NULL: none), and the joins for them."""
         codes, joins = {}, []
         for i in some:
-            value = self._mapping(i, by[i])
+            value = self._store_coding(i, by[i])
             joins.append(f"LEFT JOIN shoal_map_{i} AS m{i} ON {value} = m{i}.v")
             null = f"CASE WHEN {value} IS NULL THEN {by[i].null_code}::UBIGINT END"
             code = f"m{i}.code"
             codes[i] = code if by[i].null_code is None else f"coalesce({code}, {null})"
         return codes, " ".join(joins)
 
-    def _mapping(self, i: int, coding: Coding) -> str:
+    def _store_coding(self, i: int, coding: Coding) -> str:
         """Store the coding as table ``shoal_map_{i}``; returns the expression to join it on."""
         column = _arrow(self._kind(coding.column), coding.values)
         if len(column.unique()) != len(column):
             raise UsageError(f"The coding of column {coding.column!r} lists a value twice.")
         # Integers join by a dense table, which costs a fraction of hashing doubles.
         exact = pa.types.is_floating(column.type) and np.all(np.abs(column.to_numpy()) < _EXACT)
-        dense = bool(exact) and self._types[self._at(coding.column)] in _INTEGERS
+        dense = bool(exact) and self._types[self._position_of(coding.column)] in _INTEGERS
         picked = "v::BIGINT AS v, code FROM shoal_mapping WHERE v = trunc(v)"
         table = pa.table({"v": column, "code": np.asarray(coding.codes).astype(np.uint64)})
         with translate_errors():
@@ -697,36 +694,35 @@ class DuckFrame:
                 f" SELECT {picked if dense else '* FROM shoal_mapping'}"
             )
             self._connection.unregister("shoal_mapping")
-        return self._value(coding.column, floats=not dense)
+        return self._value_sql(coding.column, floats=not dense)
 
-    def _uncoded(self, by: Sequence[Coding]) -> None:
-        """Raise with each column that holds values without a code, and in how many rows."""
+    def _raise_uncoded(self, by: Sequence[Coding]) -> None:
         counts: list[int] = []
         for at in range(0, len(by), _JOINS):
             lot = range(at, min(at + _JOINS, len(by)))
-            codes, joins = self._coded(by, lot)
+            codes, joins = self._codes_sql(by, lot)
             wanted = ", ".join(f"count(*) FILTER (WHERE ({codes[i]}) IS NULL)" for i in lot)
-            query = f"SELECT {wanted} FROM {self._rows_for(wanted, joins)} {joins}"
+            query = f"SELECT {wanted} FROM {self._table_sql(wanted, joins)} {joins}"
             counts += self._fetch(query)[0]
-        found = "; ".join(
+        columns = "; ".join(
             f"column {coding.column!r} in {count} rows"
             for coding, count in zip(by, counts, strict=True)
             if count
         )
         raise InputError(
-            f"Values that the hierarchy does not cover: {found}.",
+            f"Values that the hierarchy does not cover: {columns}.",
             "Add them to the hierarchy, or let Shoal build it from the table.",
         )
 
-    def _at(self, name: str) -> int:
+    def _position_of(self, name: str) -> int:
         if name not in self._position:
             raise UsageError(f"There is no column {name!r}.", list_columns(self._fields))
         return self._position[name]
 
     def _kind(self, name: str) -> str:
-        return self._fields[self._at(name)].kind
+        return self._fields[self._position_of(name)].kind
 
-    def _rows_for(self, *expressions: str) -> str:
+    def _table_sql(self, *expressions: str) -> str:
         """The table as ``t``, with no more columns than the expressions need.
 
         Whatever the engine has to plan of a wide table costs more than to read it.
@@ -739,9 +735,8 @@ class DuckFrame:
         picked = ", ".join(f"{columns[i][1]} AS c{i}" for i in needed) or "1 AS one"
         return f"(SELECT {picked} FROM ({self._query.query})) AS t"
 
-    def _value(self, name: str, floats: bool) -> str:
-        """The column in the form in which its values are compared."""
-        at = self._at(name)
+    def _value_sql(self, name: str, floats: bool) -> str:
+        at = self._position_of(name)
         if self._kind(name) == "date":
             return f"c{at}::DATE"
         if self._kind(name) != "number":
@@ -777,35 +772,34 @@ def _arrow(kind: str, values: Sequence[Any]) -> pa.Array:
     return pa.array(values, pa.date32() if kind == "date" else pa.string())
 
 
-def _profile_of(column: pa.ChunkedArray) -> Profile:
-    """The profile of a column of texts."""
-    counted = column.value_counts()
-    texts, counts = counted.field(0), counted.field(1).to_numpy()
+def _profile_texts(column: pa.ChunkedArray) -> Profile:
+    value_counts = column.value_counts()
+    texts, counts = value_counts.field(0), value_counts.field(1).to_numpy()
     sizes = pc.utf8_length(texts)
-    there = sizes.is_valid().to_numpy(zero_copy_only=False)
-    own = counts[there]
+    present = sizes.is_valid().to_numpy(zero_copy_only=False)
+    present_counts = counts[present]
     total = int(counts.sum())
     entropy = max(log2(total) - float((counts * np.log2(counts)).sum()) / total, 0.0)
-    lengths = sizes.to_numpy(zero_copy_only=False)[there]
+    lengths = sizes.to_numpy(zero_copy_only=False)[present]
     return Profile(
         total,
-        total - int(own.sum()),
-        len(own),
-        int((own == 1).sum()),
+        total - int(present_counts.sum()),
+        len(present_counts),
+        int((present_counts == 1).sum()),
         entropy,
-        int(lengths.min(initial=np.iinfo(np.int32).max)) if len(own) else 0,
+        int(lengths.min(initial=np.iinfo(np.int32).max)) if len(present_counts) else 0,
         int(lengths.max(initial=0)),
     )
 
 
-def _lots(names: Sequence[str]) -> list[Sequence[str]]:
+def _split_by_grouping_sets(names: Sequence[str]) -> list[Sequence[str]]:
     return [names[i : i + _SETS] for i in range(0, len(names), _SETS)]
 
 
-def _lots_of_keys(plan: Sequence[Sequence[int]]) -> list[list[int]]:
+def _plan_key_lots(plan: Sequence[Sequence[int]]) -> list[list[int]]:
     """The keys by lots of few codings, or of one key that has many; at least one lot.
 
-    >>> _lots_of_keys([range(20), range(20, 30), range(30, 50), range(50, 99)])
+    >>> _plan_key_lots([range(20), range(20, 30), range(30, 50), range(50, 99)])
     [[0, 1], [2], [3]]
     """
     lots: list[list[int]] = [[]]
@@ -816,10 +810,10 @@ def _lots_of_keys(plan: Sequence[Sequence[int]]) -> list[list[int]]:
     return lots
 
 
-def _mask(i: int, n: int) -> int:
+def _grouping_mask(i: int, n: int) -> int:
     """What ``grouping(v0, …)`` returns for the set (v_i): a bit, first column highest, is 0."""
     return ((1 << n) - 1) ^ (1 << (n - 1 - i))
 
 
-def _set_of(mask: int, n: int) -> int:
+def _grouping_set(mask: int, n: int) -> int:
     return n - (((1 << n) - 1) ^ mask).bit_length()

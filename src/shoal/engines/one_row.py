@@ -31,12 +31,12 @@ FIRST, LATEST, RANDOM = "first", "latest", "random"
 PERSON, ORDER, TIME, TIE = "shoal person", "shoal order", "shoal time", "shoal tie"
 """The columns by which rows are chosen, while they are."""
 _TABLE = "shoal_one_row"
-_ASKED = re.compile(rf"({FIRST}|{LATEST})\s+by\s+(\S(?:.*\S)?)", re.DOTALL)
+_PATTERN = re.compile(rf"({FIRST}|{LATEST})\s+by\s+(\S(?:.*\S)?)", re.DOTALL)
 
 
 def is_one_row(text: object) -> bool:
     """Whether it says which row stands for a person."""
-    return isinstance(text, str) and (text == RANDOM or _ASKED.fullmatch(text) is not None)
+    return isinstance(text, str) and (text == RANDOM or _PATTERN.fullmatch(text) is not None)
 
 
 @dataclass(frozen=True)
@@ -55,16 +55,16 @@ class OneRow:
     @classmethod
     def parse(cls, text: str, person: str, key: bytes) -> OneRow:
         """As somebody writes it."""
-        asked = text.strip() if isinstance(text, str) else ""
-        if asked == RANDOM:
+        text = text.strip() if isinstance(text, str) else ""
+        if text == RANDOM:
             return cls(RANDOM, "", person, key)
-        found = _ASKED.fullmatch(asked)
-        if found is None:
+        match = _PATTERN.fullmatch(text)
+        if match is None:
             raise UsageError(
                 "One row a person is the first or the latest by a column, or a random one.",
                 f'write --one-row "{EXAMPLE}", "first by COLUMN" or "{RANDOM}".',
             )
-        return cls(found[1], found[2], person, key)
+        return cls(match[1], match[2], person, key)
 
     def __str__(self) -> str:
         return f"{self.which} by {self.by}" if self.by else self.which
@@ -80,7 +80,7 @@ class OneRow:
         raw_names = [str(row[0]) for row in engine.execute(f"DESCRIBE {raw}").fetchall()]
         names = dict(zip(clean_names(raw_names), map(forms.quote_column, raw_names), strict=True))
         self._check(names)
-        more, kinds = self._chosen_by(names), {**reading.kinds, TIE: "label"}
+        more, kinds = self._choice_sql(names), {**reading.kinds, TIE: "label"}
         for name, column in ((PERSON, self.person), (ORDER, self.by)):
             if name in more and (kind := reading.kinds.get(column, "label")) != "label":
                 kinds[name] = kind
@@ -104,7 +104,7 @@ class OneRow:
         own = tuple((field.name, forms.quote_column(field.name)) for field in shown)
         return Select(own, f"SELECT * FROM {_TABLE}"), shown
 
-    def _chosen_by(self, names: Mapping[str, str]) -> dict[str, str]:
+    def _choice_sql(self, names: Mapping[str, str]) -> dict[str, str]:
         """What rows are chosen by, as SQL by name; a date that is read has lost its time of day."""
         every = ", ".join(f"coalesce('=' || {sql}::VARCHAR, '-')" for sql in names.values())
         secret = forms.quote_text(hashlib.sha256(self.key).hexdigest())

@@ -52,16 +52,52 @@ def open(
 ) -> Frame:
     """Open a table: a path, a database URL, a release folder, or a table in memory.
 
-    Everything is recognised on the whole table and told in each field's notes; whatever was
-    recognised wrongly can be set: ``delimiter``, ``quote`` and ``encoding`` of text files,
-    ``sheet`` of a workbook, ``header_row`` of both (a header that is stated is believed), or
-    ``header=False`` where the first row is data (columns are called ``column 1``, ``column 2`` and
-    so on), ``query`` of a database, the ``decimal`` sign, ``day_first`` in dates, ``nulls`` (marks
-    that mean null, besides the empty cell), and ``kinds`` (number, date, code, category or text, by
-    column). ``one_row`` chooses the row that stands for each person, as ``shoal.publish`` does.
-    ``left_out`` picks, of the columns' names, those that nobody will use: they are read as text,
-    and what they are is not recognised.
+    How it is written and what its columns are is recognised on the whole table, and stands in each
+    field's notes. What was recognised wrongly can be stated.
 
+    Parameters
+    ----------
+    source
+        The path of a CSV, Excel, Parquet or Arrow file, a database URL, a release folder, or a
+        pandas, Polars, Arrow or DuckDB table. A frame is returned as it is.
+    delimiter, quote, encoding
+        How a text file is written.
+    decimal
+        The decimal sign, "." or ",".
+    day_first
+        Whether the day comes before the month in dates.
+    nulls
+        Marks that mean null, besides the empty cell.
+    sheet
+        The sheet of a workbook.
+    header_row
+        The row with the header, the first being 1; a header that is stated is not doubted.
+    header
+        False where the first row is data: columns are called ``column 1``, ``column 2`` and so on.
+    query
+        What is read of a database.
+    kinds
+        The kind of a column by its name: number, date, code, category or text.
+    one_row
+        Which row stands for each person, as in ``shoal.publish``.
+    left_out
+        Picks, of the columns' names, those that nobody will use: they are read as text, and their
+        kind is not recognised.
+
+    Returns
+    -------
+    Frame
+        The open table; ``close`` releases it.
+
+    Raises
+    ------
+    InputError
+        The table cannot be read.
+    UsageError
+        An option is wrong, or does not fit the source.
+
+    Examples
+    --------
     >>> import pyarrow as pa
     >>> frame = open(pa.table({"age": [34, None], "zip": ["01301", "13053"]}))
     >>> [(field.name, field.kind) for field in frame.fields]
@@ -71,37 +107,44 @@ def open(
     if isinstance(source, Frame):
         refuse_open_table(one_row)
         return source
-    head = HeaderPlace.of(header_row, header)
+    header_place = HeaderPlace.of(header_row, header)
     marks = None if nulls is None else tuple(nulls)
-    written = _written_as(source)
-    decimal = decimal or (written.decimal if written else None)
+    style = _read_stated_style(source)
+    decimal = decimal or (style.decimal if style else None)
     reading = ReadingOptions(decimal, day_first, marks, dict(kinds or {}), left_out)
     engine, spool = connect(), Spool()
-    origin = _origin(source)
+    origin = _find_source_file(source)
     try:
         with translate_errors():
             if isinstance(source, (str, PathLike)):
                 text = {
-                    "delimiter": delimiter or (written.delimiter if written else None),
+                    "delimiter": delimiter or (style.delimiter if style else None),
                     "quote": quote,
-                    "encoding": encoding or (written.encoding if written else None),
+                    "encoding": encoding or (style.encoding if style else None),
                 }
-                read = _named(str(source), engine, spool, text, (sheet, head), query)
+                read = _read_named_source(
+                    str(source), engine, spool, text, (sheet, header_place), query
+                )
             else:
-                read = _Read(_object(source, engine, spool))
+                from shoal.engines.readers.memory import read_object
+
+                read = _ReadSource(read_object(source, engine, spool))
             raw = read.query
             longest = check_texts(engine, raw, reading.kinds, spool.longest)
             typing = recognise_columns if one_row is None else one_row.keep
             typed, fields = typing(engine, raw, reading, longest)
             if isinstance(source, (str, PathLike)) and _is_text(str(source)):
                 fields = (
-                    _believed(fields) if head.stated else _doubted(engine, raw, fields, longest)
+                    _clear_header_doubts(fields)
+                    if header_place.stated
+                    else _note_doubtful_names(engine, raw, fields, longest)
                 )
     except BaseException:
         engine.close()
         spool.close()
         raise
-    noted = _with_notes(fields, read)
+    first, *others = fields
+    noted_fields = (replace(first, notes=first.notes + read.notes), *others)
     if origin is not None:
         comma = any(field.decimal_comma for field in fields)
         origin = replace(origin, style=replace(read.style, decimal="," if comma else "."))
@@ -111,7 +154,7 @@ def open(
         engine.close()
         spool.close()
 
-    return DuckFrame(engine, typed, noted, close=close, source=origin, longest=longest)
+    return DuckFrame(engine, typed, noted_fields, close=close, source=origin, longest=longest)
 
 
 def glimpse_fields(
@@ -134,13 +177,15 @@ def glimpse_fields(
         return None
     if not str(source).lower().removesuffix(".gz").endswith(_TEXT):
         return None
-    written = _written_as(source) or STANDARD_STYLE
-    given = delimiter or (written.delimiter if written is not STANDARD_STYLE else None)
-    names = glimpse_names(Path(source), given, quote, encoding, HeaderPlace.of(header_row, header))
+    style = _read_stated_style(source) or STANDARD_STYLE
+    stated_delimiter = delimiter or (style.delimiter if style is not STANDARD_STYLE else None)
+    names = glimpse_names(
+        Path(source), stated_delimiter, quote, encoding, HeaderPlace.of(header_row, header)
+    )
     return None if names is None else name_fields(names)
 
 
-class _Read(NamedTuple):
+class _ReadSource(NamedTuple):
     """A query over what was opened, and what was noticed of it as a whole."""
 
     query: str
@@ -149,12 +194,7 @@ class _Read(NamedTuple):
     style: TextStyle = STANDARD_STYLE
 
 
-def _with_notes(fields: Sequence[Field], read: _Read) -> tuple[Field, ...]:
-    first, *others = fields
-    return replace(first, notes=first.notes + read.notes), *others
-
-
-def _written_as(source: Any) -> TextStyle | None:
+def _read_stated_style(source: Any) -> TextStyle | None:
     """How the table of a release is written, as the manifest beside it says."""
     if not isinstance(source, (str, PathLike)):
         return None
@@ -173,28 +213,28 @@ def _is_text(source: str) -> bool:
     return source.lower().removesuffix(".gz").endswith((*_TEXT, *_SHEETS))
 
 
-def _believed(fields: tuple[Field, ...]) -> tuple[Field, ...]:
+def _clear_header_doubts(fields: tuple[Field, ...]) -> tuple[Field, ...]:
     """The fields without a doubt about their names, where somebody has said where the header is."""
     plain = (tuple(note for note in field.notes if note != LIKE_A_VALUE) for field in fields)
     return tuple(replace(field, notes=notes) for field, notes in zip(fields, plain, strict=True))
 
 
-def _doubted(
+def _note_doubtful_names(
     engine: DuckConnection, query: str, fields: tuple[Field, ...], longest: Mapping[str, int]
 ) -> tuple[Field, ...]:
     """The fields, with a note on those whose name is one of their own values too.
 
     ``longest`` tells the bytes of each column's longest text, where they are known.
     """
-    asked = [
+    candidates = [
         field
         for field in fields
         if _may_hold_its_name(field)
         and longest.get(field.name, math.inf) >= len(field.name.encode(errors="replace"))
     ]
     doubted: set[str] = set()
-    for at in range(0, len(asked), _LOT):
-        lot = asked[at : at + _LOT]
+    for at in range(0, len(candidates), _LOT):
+        lot = candidates[at : at + _LOT]
         tests = ", ".join(
             f"bool_or({forms.trim_blanks(forms.quote_column(field.name))}"
             f" = {forms.quote_text(field.name)})"
@@ -219,64 +259,56 @@ def _may_hold_its_name(field: Field) -> bool:
     return field.kind not in ("number", "date") or not is_word
 
 
-def _origin(source: Any) -> SourceFile | None:
-    """The file that is opened, as it stands before it is read; None where there is none."""
+def _find_source_file(source: Any) -> SourceFile | None:
     if not isinstance(source, (str, PathLike)):
         return None
     path = Path(source)
     return SourceFile.of(path) if path.is_file() else None
 
 
-def _object(source: Any, engine: DuckConnection, spool: Spool) -> str:
-    from shoal.engines.readers.memory import read_object
-
-    return read_object(source, engine, spool)
-
-
-def _named(
+def _read_named_source(
     source: str,
     engine: DuckConnection,
     spool: Spool,
     text: Mapping[str, str | None],
     sheet: tuple[str | None, HeaderPlace],
     query: str | None,
-) -> _Read:
-    """The query over a path or URL, and notes on the whole of it."""
+) -> _ReadSource:
     from shoal.engines.readers.database import is_database, read_sql
 
     if is_database(source):
-        return _Read(query_parquet(read_sql(source, spool, query)))
+        return _ReadSource(query_parquet(read_sql(source, spool, query)))
     if query is not None:
         raise UsageError("A query needs a database URL.", "Leave query= out.")
     refuse_database_address(source)
-    path = _file(Path(source))
+    path = _find_table_file(Path(source))
     suffix = path.with_suffix("").suffix if path.suffix.lower() == ".gz" else path.suffix
     suffix = suffix.lower()
     if suffix in _TEXT:
         from shoal.engines.readers.csv import read_csv
 
         spooled, notes, style = read_csv(path, spool, head=sheet[1], **text)
-        return _Read(query_parquet(spooled), notes, style)
+        return _ReadSource(query_parquet(spooled), notes, style)
     if suffix in _SHEETS:
         from shoal.engines.readers.excel import read_excel
 
         spooled, notes = read_excel(path, spool, *sheet)
-        return _Read(query_parquet(spooled), notes)
+        return _ReadSource(query_parquet(spooled), notes)
     if suffix == ".parquet":
-        return _Read(read_parquet(path, engine))
+        return _ReadSource(read_parquet(path, engine))
     if suffix in _ARROW:
-        return _Read(read_feather(path, engine, spool))
+        return _ReadSource(read_feather(path, engine, spool))
     raise UsageError(f"{path.name} is of an unknown kind.", f"Known endings: {_KNOWN}.")
 
 
-def _file(path: Path) -> Path:
+def _find_table_file(path: Path) -> Path:
     """The file itself; a release folder stands for the table inside it."""
     if path.is_dir():
         tables = [path / f"table{end}" for end in FORMATS]
-        found = [table for table in tables if table.is_file()]
-        if not (path / "manifest.json").is_file() or not found:
+        existing = [table for table in tables if table.is_file()]
+        if not (path / "manifest.json").is_file() or not existing:
             raise InputError(f"{path.name} is a folder, but not a release.", "Name a file in it.")
-        return found[0]
+        return existing[0]
     if not path.is_file():
         raise InputError(f"There is no file {path.name}.", "Check the path.")
     try:

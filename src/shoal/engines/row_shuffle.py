@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from shoal.core.errors import OutputError
 from shoal.core.temporary_files import NamelessFile
+from shoal.engines.writers import is_text_type
 
 MAX_IN_MEMORY = 256 * 2**20
 """Bytes of rows that are permuted in memory; more go through buckets on disk."""
@@ -39,11 +40,11 @@ def shuffle_rows(
         if size > in_memory:
             yield from _through_disk(held, batches, in_memory)
             return
-    yield from _permuted(held)
+    yield from _permute(held)
 
 
-def _permuted(held: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """All rows at once; ``held`` is emptied as its columns are taken over."""
+def _permute(held: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    # ``held`` is emptied as its columns are taken over, to free its memory.
     if not held:
         return
     schema = held[0].schema
@@ -57,7 +58,7 @@ def _permuted(held: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         picked = pa.array(order[start : start + _BATCH])
         yield pa.RecordBatch.from_arrays(
             [
-                _plain(column.chunk(0).take(picked), field.type)
+                _decode(column.chunk(0).take(picked), field.type)
                 for column, field in zip(table.columns, schema, strict=True)
             ],
             schema=schema,
@@ -65,22 +66,18 @@ def _permuted(held: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def _compact(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """One chunk, text that repeats as a dictionary: rows are picked by position, far apart."""
+    # Text that repeats becomes a dictionary: rows are picked by position, far apart.
     if pa.types.is_dictionary(column.type):
         column = column.unify_dictionaries()
-    elif _is_text(column.type) and len(column):
+    elif is_text_type(column.type) and len(column):
         sample = column.slice(0, _BATCH)
         if len(sample.unique()) < _FEW * len(sample):
             column = column.dictionary_encode()
     return pa.chunked_array([column.combine_chunks()])
 
 
-def _plain(column: pa.Array, wanted: pa.DataType) -> pa.Array:
+def _decode(column: pa.Array, wanted: pa.DataType) -> pa.Array:
     return column if column.type == wanted else column.dictionary_decode()
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def _through_disk(
@@ -92,7 +89,10 @@ def _through_disk(
     with ExitStack() as files:
         buckets = [files.enter_context(closing(NamelessFile())) for _ in range(_BUCKETS)]
         with ExitStack() as stack:
-            writers = [stack.enter_context(_writer(bucket, schema)) for bucket in buckets]
+            writers = [
+                stack.enter_context(pa.ipc.new_stream(str(bucket.path), schema))
+                for bucket in buckets
+            ]
             while held:
                 _scatter(held.pop(), writers)
             for batch in rest:
@@ -105,16 +105,11 @@ def _through_disk(
             bucket.close()
 
 
-def _writer(bucket: NamelessFile, schema: pa.Schema) -> pa.RecordBatchStreamWriter:
-    return pa.ipc.new_stream(str(bucket.path), schema)
-
-
 def _scatter(batch: pa.RecordBatch, buckets: list[pa.RecordBatchStreamWriter]) -> None:
-    """Each row of the batch into a bucket of its own draw."""
-    drawn = np.frombuffer(os.urandom(batch.num_rows), np.uint8) % _BUCKETS  # divides 256
-    order = np.argsort(drawn, kind="stable")
+    bucket_numbers = np.frombuffer(os.urandom(batch.num_rows), np.uint8) % _BUCKETS  # divides 256
+    order = np.argsort(bucket_numbers, kind="stable")
     mixed = batch.take(pa.array(order))
-    ends = np.cumsum(np.bincount(drawn, minlength=len(buckets)))
+    ends = np.cumsum(np.bincount(bucket_numbers, minlength=len(buckets)))
     try:
         for bucket, start, end in zip(buckets, [0, *ends[:-1]], ends, strict=True):
             if end > start:

@@ -77,5 +77,5 @@ class SourceFile:
 
 
 def _state(path: Path) -> tuple[int, ...]:
-    found = path.stat()
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+    status = path.stat()
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns

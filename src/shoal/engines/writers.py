@@ -51,7 +51,7 @@ class Writer:
 
     def __init__(self, sink: _Sink, schema: pa.Schema, defuse: bool) -> None:
         self._sink = sink
-        self._text = [i for i, field in enumerate(schema) if defuse and _is_text(field.type)]
+        self._text = [i for i, field in enumerate(schema) if defuse and is_text_type(field.type)]
         self.defused = 0
 
     def write(self, batch: pa.RecordBatch) -> None:
@@ -81,9 +81,9 @@ def open_writer(
         )
     opened = False
     try:
-        with _failing(), _opened(path) as handle:
+        with _translate_errors(), _open_file(path) as handle:
             opened = True
-            sink = _sink(suffix, handle, schema, style)
+            sink = _make_sink(suffix, handle, schema, style)
             try:
                 yield Writer(sink, schema, defuse and suffix in (".csv", ".csv.gz", ".xlsx"))
             except BaseException:
@@ -119,16 +119,16 @@ def defuse_formulas(column: pa.Array) -> tuple[pa.Array, int]:
     ["'=1+1", '-5', "'-x", None]
     """
     if pa.types.is_dictionary(column.type):
-        words, found = _marked(column.dictionary)
-        if not pc.any(found).as_py():
+        words, risky = _mark_formulas(column.dictionary)
+        if not pc.any(risky).as_py():
             return column, 0
-        count = pc.sum(found.take(column.indices)).as_py() or 0
+        count = pc.sum(risky.take(column.indices)).as_py() or 0
         return pa.DictionaryArray.from_arrays(column.indices, words), count
-    words, found = _marked(column)
-    return words, pc.sum(found).as_py() or 0
+    words, risky = _mark_formulas(column)
+    return words, pc.sum(risky).as_py() or 0
 
 
-def _marked(words: pa.Array) -> tuple[pa.Array, pa.Array]:
+def _mark_formulas(words: pa.Array) -> tuple[pa.Array, pa.Array]:
     risky = pc.and_(
         pc.match_substring_regex(words, FORMULA_START),
         pc.invert(pc.match_substring_regex(words, _NUMBER)),
@@ -137,13 +137,14 @@ def _marked(words: pa.Array) -> tuple[pa.Array, pa.Array]:
     return pc.if_else(pc.fill_null(risky, False), safe, words), risky
 
 
-def _is_text(kind: pa.DataType) -> bool:
+def is_text_type(kind: pa.DataType) -> bool:
+    """Whether a column of this type holds text, as a dictionary or not."""
     kind = kind.value_type if pa.types.is_dictionary(kind) else kind
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 @contextmanager
-def _failing() -> Iterator[None]:
+def _translate_errors() -> Iterator[None]:
     """Turn what the disk or a format refuses into an error without cell values."""
     try:
         yield
@@ -176,11 +177,11 @@ class _Csv:
         # A line of one empty cell is a blank line, which readers skip: the row would vanish.
         self._null = '""' if len(schema) == 1 else ""
         names = [pa.array([name], pa.large_string()) for name in schema.names]
-        self._lines([_quoted(name, style) for name in names])
+        self._lines([_quote_cells(name, style) for name in names])
 
     def write(self, batch: pa.RecordBatch) -> None:
         if batch.num_rows and batch.num_columns:
-            self._lines([_cells(column, self._style) for column in batch.columns])
+            self._lines([_format_cells(column, self._style) for column in batch.columns])
 
     def close(self) -> None:
         self._handle.close()
@@ -203,23 +204,23 @@ class _Csv:
             self._handle.write(self._encode.encode(bytes(written).decode("utf-8")))
 
 
-def _cells(column: pa.Array, style: TextStyle) -> pa.Array:
+def _format_cells(column: pa.Array, style: TextStyle) -> pa.Array:
     if pa.types.is_dictionary(column.type):
-        return _cells(column.dictionary, style).take(column.indices)
+        return _format_cells(column.dictionary, style).take(column.indices)
     words = column.cast(pa.large_string())
-    if _is_text(column.type):
-        return _quoted(words, style)
+    if is_text_type(column.type):
+        return _quote_cells(words, style)
     if style.decimal == "." or not _has_decimals(column.type):
         return words
     words = pc.replace_substring(words, ".", style.decimal)
-    return _quoted(words, style) if style.delimiter == style.decimal else words
+    return _quote_cells(words, style) if style.delimiter == style.decimal else words
 
 
 def _has_decimals(kind: pa.DataType) -> bool:
     return bool(pa.types.is_floating(kind) or pa.types.is_decimal(kind))
 
 
-def _quoted(words: pa.Array, style: TextStyle) -> pa.Array:
+def _quote_cells(words: pa.Array, style: TextStyle) -> pa.Array:
     marks = rf'["{re.escape(style.delimiter)}\r\n]|^\s|\s$'
     needed = pc.or_(pc.match_substring_regex(words, marks), pc.equal(words, ""))
     if not pc.any(needed).as_py():
@@ -305,7 +306,7 @@ class _Arrow:
         self._handle.close()
 
 
-def _sink(suffix: str, handle: IO[bytes], schema: pa.Schema, style: TextStyle) -> _Sink:
+def _make_sink(suffix: str, handle: IO[bytes], schema: pa.Schema, style: TextStyle) -> _Sink:
     if suffix == ".xlsx":
         return _Excel(handle, schema)
     if suffix == ".parquet":
@@ -317,7 +318,7 @@ def _sink(suffix: str, handle: IO[bytes], schema: pa.Schema, style: TextStyle) -
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[IO[bytes]]:
+def _open_file(path: Path) -> Iterator[IO[bytes]]:
     """The file, compressed where its name says so; without a name or time inside."""
     with path.open("wb") as raw:
         if not path.name.lower().endswith(".gz"):

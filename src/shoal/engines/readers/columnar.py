@@ -29,10 +29,10 @@ def query_parquet(path: Path) -> str:
     >>> query_parquet(Path("a[1].parquet"))
     "SELECT * FROM read_parquet('a[[]1].parquet')"
     """
-    return f"SELECT * FROM read_parquet({_exact(path)})"
+    return f"SELECT * FROM read_parquet({_quote_path(path)})"
 
 
-def _exact(path: Path) -> str:
+def _quote_path(path: Path) -> str:
     """A path as SQL; the engine would take some of its characters as patterns."""
     return quote_text(re.sub(r"([*?\[])", r"[\1]", str(path)))
 
@@ -59,7 +59,7 @@ def _check_counts(path: Path, engine: DuckConnection, described: pq.FileMetaData
     """
     chunks = engine.execute(
         "SELECT row_group_id, row_group_num_rows, column_id, num_values, data_page_offset,"
-        f" dictionary_page_offset, total_compressed_size FROM parquet_metadata({_exact(path)})"
+        f" dictionary_page_offset, total_compressed_size FROM parquet_metadata({_quote_path(path)})"
     ).fetchall()
     rows = sum({group: rows for group, rows, *_ in chunks}.values())
     agrees = rows == described.num_rows
@@ -78,7 +78,6 @@ def _check_counts(path: Path, engine: DuckConnection, described: pq.FileMetaData
 
 
 def _count_values(stream: IO[bytes], data: int, dictionary: int | None, size: int) -> int:
-    """The values of a column's pages, by the header of each page."""
     at = min(data, dictionary) if dictionary else data
     end, values = at + size, 0
     while 0 <= at < end:
@@ -106,21 +105,21 @@ def read_feather(path: Path, engine: DuckConnection, spool: Spool) -> str:
             for batch in map(reader.get_batch, range(reader.num_record_batches)):
                 batch.validate(full=True)  # the engine ends the process where it is damaged
     except (pa.ArrowException, OSError, UnicodeError):
-        return _stream(path, spool)
+        return _spool_stream(path, spool)
     engine.register("source", opened)
     return "SELECT * FROM source"
 
 
-def _stream(path: Path, spool: Spool) -> str:
+def _spool_stream(path: Path, spool: Spool) -> str:
     try:
         with pa.OSFile(str(path)) as file, pa.ipc.open_stream(file) as reader:
             clean_names(reader.schema.names)
-            return query_parquet(spool.batches(reader.schema, map(_validated, reader)))
+            return query_parquet(spool.batches(reader.schema, map(_validate, reader)))
     except (pa.ArrowException, OSError, UnicodeError):
         raise InputError(f"{path.name} is not an Arrow file.", "Export it again.") from None
 
 
-def _validated(batch: pa.RecordBatch) -> pa.RecordBatch:
+def _validate(batch: pa.RecordBatch) -> pa.RecordBatch:
     batch.validate(full=True)
     return batch
 

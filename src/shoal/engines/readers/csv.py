@@ -1,12 +1,9 @@
 """The CSV door: every record checked against the header, everything read as text.
 
-Python's own parser reads the whole file once, because it can say of each wrong row in which line
-it begins, line breaks inside quotes included, and never skips or pads one.
-
-How a text table is written: its encoding, delimiter and quotes.
-
-The encoding is judged on the whole file, because one name with an accent in the last row is
-enough to make it another; delimiter and quotes are judged on the head.
+The encoding is judged on the whole file, because one name with an accent in the last row is enough
+to make it another; delimiter and quotes are judged on the head. Python's own parser reads the whole
+file once, because it can say of each wrong row in which line it begins, line breaks inside quotes
+included, and never skips or pads one.
 """
 
 from __future__ import annotations
@@ -28,14 +25,13 @@ from shoal.engines.readers.header import FIRST_ROW, HeaderPlace, WrongRows, clea
 from shoal.engines.readers.spool import Spool
 from shoal.engines.source import TextStyle
 
-# How a text table is written: its encoding, delimiter and quotes.
-
-
 if TYPE_CHECKING:
     from _csv import Reader
 
 DELIMITERS = ",;\t|"
 LINE_LIMIT = 1 << 21  # bytes; longer lines are not a table, and would have to fit in memory
+_HINT = "Correct these rows, or set delimiter= or quote= if the file was misread."
+_UNCLOSED = "a quote is not closed, or a field is over 128 KB"
 _CHUNK = 1 << 20
 _HEAD = 1 << 18
 _BOMS = (
@@ -60,40 +56,30 @@ class Dialect:
 def detect_dialect(
     path: Path, delimiter: str | None = None, quote: str | None = None, encoding: str | None = None
 ) -> Dialect:
-    """The dialect of a file, with what the caller knows taken as given."""
-    for what, given in (("delimiter", delimiter or ","), ("quote", quote or '"')):
-        if len(given) != 1:
+    """The dialect of a file; what the caller states is not looked for."""
+    for what, character in (("delimiter", delimiter or ","), ("quote", quote or '"')):
+        if len(character) != 1:
             raise UsageError(f"The {what} must be one character.", f"Set {what}= to one character.")
-    return _shape(path, _encoding(path, encoding), delimiter, quote)
+    return _detect_shape(path, _detect_encoding(path, encoding), delimiter, quote)
 
 
-def glimpse_dialect(
-    path: Path, delimiter: str | None = None, quote: str | None = None, encoding: str | None = None
-) -> Dialect:
-    """The dialect as the beginning of a file shows it; whether the rest is text, nobody has read.
-
-    Raises `UnicodeError` where the beginning is in another encoding.
-    """
-    return _shape(path, encoding or "utf-8-sig", delimiter, quote)
-
-
-def _shape(path: Path, found: str, delimiter: str | None, quote: str | None) -> Dialect:
-    with open_text(path, found) as stream:
+def _detect_shape(path: Path, encoding: str, delimiter: str | None, quote: str | None) -> Dialect:
+    with open_text(path, encoding) as stream:
         head = stream.read(_HEAD)
     if not head.strip():
         raise InputError(f"{path.name} is empty.", "Check that the export finished.")
-    mark = _quote(head) if quote is None else quote
-    with _bytes(path) as start:
+    mark = _detect_quote(head) if quote is None else quote
+    with _open_bytes(path) as start:
         marked = start.read(3).startswith(codecs.BOM_UTF8)
-    return Dialect(found, delimiter or _delimiter(head, mark), mark, marked)
+    return Dialect(encoding, delimiter or _detect_delimiter(head, mark), mark, marked)
 
 
 def open_text(path: Path, encoding: str) -> io.TextIOWrapper:
     """The file as text, unpacked, with its line ends as they are."""
-    return io.TextIOWrapper(_bytes(path), encoding=encoding, newline="")
+    return io.TextIOWrapper(_open_bytes(path), encoding=encoding, newline="")
 
 
-def _bytes(path: Path) -> IO[bytes]:
+def _open_bytes(path: Path) -> IO[bytes]:
     stream = path.open("rb")
     packed = stream.read(2) == b"\x1f\x8b"
     if not packed:
@@ -103,51 +89,51 @@ def _bytes(path: Path) -> IO[bytes]:
     return cast("IO[bytes]", gzip.open(path, "rb"))
 
 
-def _chunks(path: Path) -> Iterator[bytes]:
+def _read_chunks(path: Path) -> Iterator[bytes]:
     try:
-        with _bytes(path) as stream:
+        with _open_bytes(path) as stream:
             while chunk := stream.read(_CHUNK):
                 yield chunk
     except (EOFError, gzip.BadGzipFile, zlib.error):
         raise InputError(f"{path.name} is not a whole gzip file.", "Copy it again.") from None
 
 
-def _encoding(path: Path, given: str | None) -> str:
+def _detect_encoding(path: Path, stated: str | None) -> str:
     """Read the file once: lines of bounded length, no NUL, and every byte valid."""
-    head = next(_chunks(path), b"")[:4]
-    name = given or next((name for bom, name in _BOMS if head.startswith(bom)), "utf-8")
+    head = next(_read_chunks(path), b"")[:4]
+    name = stated or next((name for bom, name in _BOMS if head.startswith(bom)), "utf-8")
     try:
         name = "utf-8-sig" if codecs.lookup(name).name == "utf-8" else name
         decoder = codecs.getincrementaldecoder(name)()
     except LookupError:
         raise UsageError(f"There is no encoding {name!r}.", "Try encoding='latin-1'.") from None
-    if _valid(path, name, decoder):
+    if _is_valid_text(path, name, decoder):
         return name
     cp1252 = codecs.getincrementaldecoder("cp1252")()
-    if given or name != "utf-8-sig" or head.startswith(codecs.BOM_UTF8):
+    if stated or name != "utf-8-sig" or head.startswith(codecs.BOM_UTF8):
         raise InputError(f"{path.name} is not valid {name}.", "Set encoding= to the right one.")
-    if not _valid(path, "cp1252", cp1252):
+    if not _is_valid_text(path, "cp1252", cp1252):
         raise InputError(
             f"{path.name} is neither UTF-8 nor Windows-1252.", "Set encoding= to the right one."
         )
     return "cp1252"
 
 
-def _valid(path: Path, name: str, decoder: codecs.IncrementalDecoder) -> bool:
+def _is_valid_text(path: Path, name: str, decoder: codecs.IncrementalDecoder) -> bool:
     """Whether every byte decodes; NUL bytes and endless lines are errors on the way."""
     wide = "16" in name or "32" in name
     lines, length = 0, 0
-    for chunk in _chunks(path):
+    for chunk in _read_chunks(path):
         if not wide and b"\0" in chunk:
-            line = 1 + lines + _ends(chunk[: chunk.index(b"\0")])
+            line = 1 + lines + _count_line_ends(chunk[: chunk.index(b"\0")])
             raise InputError(
                 f"{path.name} holds NUL bytes, the first in line {line:,}.",
                 "If it is text in another encoding, set encoding='utf-16'; else export it again.",
             )
-        length = _longest(path, chunk, length, lines)
+        length = _check_line_length(path, chunk, length, lines)
         if not _decodes(decoder, chunk):
             return False
-        lines += _ends(chunk)
+        lines += _count_line_ends(chunk)
     return _decodes(decoder, b"", final=True)
 
 
@@ -159,11 +145,11 @@ def _decodes(decoder: codecs.IncrementalDecoder, chunk: bytes, final: bool = Fal
     return True
 
 
-def _ends(chunk: bytes) -> int:
+def _count_line_ends(chunk: bytes) -> int:
     return chunk.count(b"\n") or chunk.count(b"\r")
 
 
-def _longest(path: Path, chunk: bytes, length: int, lines: int) -> int:
+def _check_line_length(path: Path, chunk: bytes, length: int, lines: int) -> int:
     """The bytes since the last line end, or an error when a line is longer than the limit."""
     last = max(chunk.rfind(b"\n"), chunk.rfind(b"\r"))
     if last >= 0:
@@ -176,7 +162,7 @@ def _longest(path: Path, chunk: bytes, length: int, lines: int) -> int:
     return length + len(chunk)
 
 
-def _quote(head: str) -> str:
+def _detect_quote(head: str) -> str:
     """Single quotes only where fields are wrapped in them and no field in double ones."""
     single, double = (
         len(re.findall(rf"(?:^|[,;\t|]){mark}[^{mark}\n]*{mark}(?=[,;\t|\r\n]|$)", head, re.M))
@@ -185,18 +171,18 @@ def _quote(head: str) -> str:
     return "'" if single > 1 and not double else '"'
 
 
-def _delimiter(head: str, quote: str) -> str:
+def _detect_delimiter(head: str, quote: str) -> str:
     """The delimiter under which most rows are as wide as the header."""
 
     def score(delimiter: str) -> tuple[bool, float, int]:
-        widths = _widths(head, delimiter, quote)
+        widths = _count_fields(head, delimiter, quote)
         agree = sum(width == widths[0] for width in widths) / len(widths)
         return widths[0] > 1, agree, widths[0]
 
     return max(DELIMITERS, key=score)
 
 
-def _widths(head: str, delimiter: str, quote: str) -> list[int]:
+def _count_fields(head: str, delimiter: str, quote: str) -> list[int]:
     lines = io.StringIO(head, newline="")
     try:
         rows = [len(row) for row in make_reader(lines, Dialect("", delimiter, quote), strict=False)]
@@ -217,16 +203,6 @@ def make_reader(lines: Iterator[str] | IO[str], dialect: Dialect, strict: bool =
     )
 
 
-# The CSV door: every record checked against the header, everything read as text.
-
-
-if TYPE_CHECKING:
-    from _csv import Reader
-
-_HINT = "Correct these rows, or set delimiter= or quote= if the file was misread."
-_UNCLOSED = "a quote is not closed, or a field is over 128 KB"
-
-
 def read_csv(
     path: Path,
     spool: Spool,
@@ -239,15 +215,15 @@ def read_csv(
     dialect = detect_dialect(path, delimiter, quote, encoding)
     with open_text(path, dialect.encoding) as stream:
         records = make_reader(stream, dialect)
-        top = _header(records, path, 0 if head.absent else head.at)
+        top = _read_header(records, path, 0 if head.absent else head.at)
         names = clean_names([""] * len(top) if head.absent else top)
-        rows = _records(records, len(names))
+        rows = _check_records(records, len(names))
         rows = chain([top], rows) if head.absent else rows
         first = next(rows, None)
         if first is None:
             raise InputError(f"{path.name} has a header but no rows.", "Check the export.")
         spooled = spool.rows(names, chain([first], rows))
-    return spooled, _notes(dialect, encoding), _style(dialect)
+    return spooled, _note_encoding(dialect, encoding), _style(dialect)
 
 
 def glimpse_names(
@@ -259,9 +235,10 @@ def glimpse_names(
 ) -> list[str] | None:
     """The names in a text table's header, before any of its rows is read; None where unclear."""
     try:
-        dialect = glimpse_dialect(path, delimiter, quote, encoding)
+        # By the beginning alone: whether the rest is text in this encoding, nobody has read.
+        dialect = _detect_shape(path, encoding or "utf-8-sig", delimiter, quote)
         with open_text(path, dialect.encoding) as stream:
-            top = _header(make_reader(stream, dialect), path, 0 if head.absent else head.at)
+            top = _read_header(make_reader(stream, dialect), path, 0 if head.absent else head.at)
         return clean_names([""] * len(top) if head.absent else top)
     except (ShoalError, OSError, EOFError, ValueError, LookupError, zlib.error):
         return None  # reading it says what is wrong
@@ -272,13 +249,13 @@ def _style(dialect: Dialect) -> TextStyle:
     return TextStyle(dialect.delimiter, encoding="utf-8" if plain else dialect.encoding)
 
 
-def _notes(dialect: Dialect, given: str | None) -> tuple[str, ...]:
-    if dialect.encoding != "cp1252" or given:
+def _note_encoding(dialect: Dialect, stated: str | None) -> tuple[str, ...]:
+    if dialect.encoding != "cp1252" or stated:
         return ()
     return ("the file is not UTF-8 and is read as Windows-1252 (set with --encoding)",)
 
 
-def _header(records: Reader, path: Path, above: int) -> list[str]:
+def _read_header(records: Reader, path: Path, above: int) -> list[str]:
     """The row that names the columns, ``above`` so many; empty lines on top do not count."""
     try:
         return next(islice((row for row in records if row), above, None))
@@ -288,7 +265,7 @@ def _header(records: Reader, path: Path, above: int) -> list[str]:
         ) from None
 
 
-def _records(records: Reader, width: int) -> Iterator[list[str]]:
+def _check_records(records: Reader, width: int) -> Iterator[list[str]]:
     """The rows that fit, until one does not; then the rest is only counted, and an error raised."""
     wrong = WrongRows(width)
     blank: list[int] = []  # empty lines are harmless at the end of the file, and only there
@@ -299,7 +276,7 @@ def _records(records: Reader, width: int) -> Iterator[list[str]]:
         except StopIteration:
             break
         except csv.Error as error:
-            fault = _fault(str(error))
+            fault = _describe_fault(str(error))
             wrong.add(line, fault)
             if fault == _UNCLOSED:  # what follows cannot be told apart from the open field
                 break
@@ -314,14 +291,14 @@ def _records(records: Reader, width: int) -> Iterator[list[str]]:
                 yield [""]
         else:
             for empty in blank:
-                wrong.fields(empty, 0)
+                wrong.add_field_count(empty, 0)
             blank.clear()
             if len(row) != width:
-                wrong.fields(line, len(row))
+                wrong.add_field_count(line, len(row))
     wrong.check(_HINT)
 
 
-def _fault(message: str) -> str:
+def _describe_fault(message: str) -> str:
     """The parser's complaint in our words, which never quote the file."""
     if "field larger" in message or "end of data" in message:
         return _UNCLOSED

@@ -40,26 +40,26 @@ def read_sql(url: str, spool: Spool, query: str | None = None) -> Path:
     if query is not None and table is not None:
         raise UsageError("Both a table and a query are given.", "Leave one of them out.")
     if parts.scheme.lower() == "sqlite":
-        return _sqlite(Path(unquote(parts.path).removeprefix("/")), spool, table, query)
+        return _read_sqlite(Path(unquote(parts.path).removeprefix("/")), spool, table, query)
     if query is None and table is None:
         raise UsageError("No table is named.", "Add ?table=NAME to the URL, or set query=.")
     rest = urlunsplit(parts._replace(query=urlencode(options)))
-    named = ".".join(map(forms.quote_column, (table or "").split(".")))
-    return _postgresql(rest, spool, query or f"SELECT * FROM {named}")
+    table_sql = ".".join(map(forms.quote_column, (table or "").split(".")))
+    return _read_postgresql(rest, spool, query or f"SELECT * FROM {table_sql}")
 
 
-def _sqlite(path: Path, spool: Spool, table: str | None, query: str | None) -> Path:
+def _read_sqlite(path: Path, spool: Spool, table: str | None, query: str | None) -> Path:
     if not path.is_file():
         raise InputError(f"There is no file {path.name}.", "Four slashes begin a full path.")
     address = f"file:{quote(str(path.resolve()))}?mode=ro"
     try:
         with closing(sqlite3.connect(address, uri=True)) as database:
-            select = query or f"SELECT * FROM {forms.quote_column(_table(database, table))}"
+            select = query or f"SELECT * FROM {forms.quote_column(_choose_table(database, table))}"
             cursor = database.execute(select)
             if cursor.description is None:
                 raise UsageError("The query returns no table.", "Give a SELECT.")
             names = clean_names(item[0] for item in cursor.description)
-            return spool.rows(names, _cells(cursor, names))
+            return spool.rows(names, _read_text_rows(cursor, names))
     except sqlite3.Error as error:
         raise InputError(
             f"{path.name} cannot be read as SQLite ({type(error).__name__}).",
@@ -67,12 +67,12 @@ def _sqlite(path: Path, spool: Spool, table: str | None, query: str | None) -> P
         ) from None
 
 
-def _table(database: sqlite3.Connection, wanted: str | None) -> str:
-    found = database.execute(
+def _choose_table(database: sqlite3.Connection, wanted: str | None) -> str:
+    tables = database.execute(
         "SELECT name FROM sqlite_master WHERE type IN ('table', 'view')"
         " AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name"
     )
-    names = [str(row[0]) for row in found]
+    names = [str(row[0]) for row in tables]
     if wanted is None and len(names) == 1:
         return names[0]
     if wanted is None or wanted not in names:
@@ -81,7 +81,7 @@ def _table(database: sqlite3.Connection, wanted: str | None) -> str:
     return wanted
 
 
-def _cells(cursor: sqlite3.Cursor, names: list[str]) -> Iterator[list[str | None]]:
+def _read_text_rows(cursor: sqlite3.Cursor, names: list[str]) -> Iterator[list[str | None]]:
     """Rows as text: a column may hold any mixture of types, so each cell is read as written."""
     while block := cursor.fetchmany(_BATCH):
         for row in block:
@@ -94,7 +94,7 @@ def _cells(cursor: sqlite3.Cursor, names: list[str]) -> Iterator[list[str | None
             yield [None if cell is None else str(cell) for cell in row]
 
 
-def _postgresql(url: str, spool: Spool, query: str) -> Path:
+def _read_postgresql(url: str, spool: Spool, query: str) -> Path:
     try:
         from adbc_driver_postgresql import dbapi
     except ImportError:

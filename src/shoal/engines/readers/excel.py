@@ -28,30 +28,29 @@ def read_excel(
     import python_calamine as calamine  # only this door needs it
 
     check_workbook(path)
-    with _guarded(path):
+    with _translate_errors(path):
         book = calamine.CalamineWorkbook.from_path(str(path))
-        chosen = book.get_sheet_by_name(_sheet(book.sheet_names, sheet))
+        chosen = book.get_sheet_by_name(_choose_sheet(book.sheet_names, sheet))
         rows = chosen.iter_rows()
-        head = [[_cell(cell) for cell in row] for row in islice(rows, _HEAD)]
+        head = [[_format_cell(cell) for cell in row] for row in islice(rows, _HEAD)]
         if not head:
             raise InputError(f"The sheet in {path.name} is empty.", "Choose another with sheet=.")
         at = stated.at if stated.stated else _find_header(head)
         while at >= len(head) and (row := next(rows, None)) is not None:
-            head.append([_cell(cell) for cell in row])
+            head.append([_format_cell(cell) for cell in row])
         if at >= len(head):
             raise UsageError(
                 f"Row {at + 1:,} of the sheet is empty.", "Set header_row= to the header's row."
             )
         names = clean_names([""] * len(head[0]) if stated.absent else head[at])
-        rest = chain(head[at + 1 :], ([_cell(cell) for cell in row] for row in rows))
+        rest = chain(head[at + 1 :], ([_format_cell(cell) for cell in row] for row in rows))
         skipped = at > 0 and not stated.stated
         note = f"header in row {1 + at}, what stands above is left out (set with --header-row)"
-        return spool.rows(names, _rows(rest, len(names), at + 2)), (note,) * skipped
+        return spool.rows(names, _check_rows(rest, len(names), at + 2)), (note,) * skipped
 
 
 @contextmanager
-def _guarded(path: Path) -> Iterator[None]:
-    """Turn the reader's errors into ours, and what it does not expect in a damaged file."""
+def _translate_errors(path: Path) -> Iterator[None]:
     import python_calamine as calamine
 
     damaged = InputError(f"{path.name} is not a workbook.", "Save it again as .xlsx.")
@@ -90,7 +89,7 @@ def _is_number(text: str) -> bool:
     return text.replace(".", "", 1).replace("-", "", 1).isdecimal()
 
 
-def _sheet(names: list[str], wanted: str | None) -> str:
+def _choose_sheet(names: list[str], wanted: str | None) -> str:
     listed = ", ".join(map(repr, names))
     if wanted is None and len(names) == 1:
         return names[0]
@@ -101,7 +100,9 @@ def _sheet(names: list[str], wanted: str | None) -> str:
     return wanted
 
 
-def _rows(rows: Iterable[list[str | None]], width: int, first: int) -> Iterator[list[str | None]]:
+def _check_rows(
+    rows: Iterable[list[str | None]], width: int, first: int
+) -> Iterator[list[str | None]]:
     """The rows, from row ``first`` of the sheet on; empty ones are harmless at its end alone."""
     wrong = WrongRows(width, "row")
     blank: list[int] = []
@@ -110,7 +111,7 @@ def _rows(rows: Iterable[list[str | None]], width: int, first: int) -> Iterator[
             blank.append(number)
             continue
         for empty in blank:
-            wrong.fields(empty, 0)
+            wrong.add_field_count(empty, 0)
         blank.clear()
         if any(len(cell) > TEXT_LIMIT for cell in cells if cell):
             raise long_text_error(f"row {number:,}")
@@ -118,7 +119,7 @@ def _rows(rows: Iterable[list[str | None]], width: int, first: int) -> Iterator[
     wrong.check("Delete the empty rows of the sheet.")
 
 
-def _cell(value: object) -> str | None:
+def _format_cell(value: object) -> str | None:
     """A cell as text: whole floats without a point, midnight as a date."""
     if value is None or value == "":
         return None

@@ -54,8 +54,8 @@ def clean_names(names: Iterable[object]) -> list[str]:
     places: dict[str, list[int]] = {}
     for place, name in enumerate(cleaned, 1):
         places.setdefault(name.casefold(), []).append(place)
-    if twice := [some for some in places.values() if len(some) > 1]:
-        listed = "; ".join(" and ".join(map(str, some[:_SHOWN])) for some in twice[:_SHOWN])
+    if twice := [shared for shared in places.values() if len(shared) > 1]:
+        listed = "; ".join(" and ".join(map(str, shared[:_SHOWN])) for shared in twice[:_SHOWN])
         raise InputError(  # by their places: without a header, the names are somebody's row
             f"Columns have the same name: {listed}{'; and others' if len(twice) > _SHOWN else ''}.",
             "Give every column its own name in the first row; upper and lower case count as the "
@@ -95,9 +95,9 @@ class WrongRows:
         if self.count <= _SHOWN:
             self._first.append(f"{self._unit} {number} ({what})")
 
-    def fields(self, number: int, found: int) -> None:
-        """Record a row with ``found`` fields."""
-        self.add(number, "empty" if not found else f"{found} field{'s' if found > 1 else ''}")
+    def add_field_count(self, number: int, count: int) -> None:
+        """Record a row with ``count`` fields."""
+        self.add(number, "empty" if not count else f"{count} field{'s' if count > 1 else ''}")
 
     def check(self, hint: str) -> None:
         """Raise when any row was wrong: nothing is skipped or padded."""

@@ -12,6 +12,7 @@ import re
 import struct
 import zipfile
 import zlib
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO
@@ -86,8 +87,8 @@ def check_texts(
     unknown = [column for column in texts if column not in known]
     for lot in (unknown[at : at + _LOT] for at in range(0, len(unknown), _LOT)):
         sizes = ", ".join(f"max(strlen({forms.quote_column(column)}::VARCHAR))" for column in lot)
-        found = engine.execute(f"SELECT {sizes} FROM ({query})").fetchall()[0]
-        longest |= {column: size or 0 for column, size in zip(lot, found, strict=True)}
+        lengths = engine.execute(f"SELECT {sizes} FROM ({query})").fetchall()[0]
+        longest |= {column: size or 0 for column, size in zip(lot, lengths, strict=True)}
     for column, size in longest.items():
         if size > TEXT_LIMIT:  # of bytes, and the limit is of characters
             characters = f"SELECT max(length({forms.quote_column(column)}::VARCHAR)) FROM ({query})"
@@ -98,8 +99,8 @@ def check_texts(
 
 def check_labels(values: Mapping[str, Sequence[object]]) -> None:
     """Refuse columns of a table to be published that hold values beyond the limit of a label."""
-    for column, some in values.items():
-        if any(isinstance(value, str) and len(value) > LABEL_LIMIT for value in some):
+    for column, column_values in values.items():
+        if any(isinstance(value, str) and len(value) > LABEL_LIMIT for value in column_values):
             raise InputError(
                 f"Column {column!r} has values longer than {LABEL_LIMIT:,} characters, the limit "
                 "of what is published.",
@@ -175,7 +176,7 @@ def _unpack(stream: IO[bytes], entry: zipfile.ZipInfo) -> Iterator[bytes]:
             packed = inflate.unconsumed_tail
 
 
-class _Sheet:
+class _Sheet(ABC):
     """How far the filled cells of a sheet reach, and its longest text, as its content is fed."""
 
     def __init__(self) -> None:
@@ -186,7 +187,7 @@ class _Sheet:
 
     @staticmethod
     def of(name: str) -> _Sheet | None:
-        """What reads a file of the archive; None for one that holds no cells."""
+        # None for a file of the archive that holds no cells.
         name = name.lower().replace("\\", "/")
         if name.endswith(".bin"):
             cells = "worksheets/" in name or name.endswith("sharedstrings.bin")
@@ -195,8 +196,14 @@ class _Sheet:
             return None
         return _OpenDocument() if name == "content.xml" else _Spreadsheet()
 
+    @abstractmethod
+    def feed(self, piece: bytes) -> None: ...
+
+
+class _XmlSheet(_Sheet):
+    """A sheet whose cells are tags: they are read up to the last one that has begun."""
+
     def feed(self, piece: bytes) -> None:
-        """Take the next piece."""
         content = self._rest + piece
         end = content.rfind(b"<")
         if end < 0:
@@ -204,14 +211,14 @@ class _Sheet:
             self._rest = content
             return
         self.longest_text = max(self.longest_text, max(map(len, content.split(b"<"))))
-        self._read(content[:end])
+        self._read_tags(content[:end])
         self._rest = content[end:]
 
-    def _read(self, content: bytes) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def _read_tags(self, content: bytes) -> None: ...
 
 
-class _Spreadsheet(_Sheet):
+class _Spreadsheet(_XmlSheet):
     """A sheet of .xlsx: cells say where they stand, or stand after the one before them."""
 
     _PLACED = re.compile(
@@ -228,7 +235,7 @@ class _Spreadsheet(_Sheet):
         self._column = 0
         self._in_order = False
 
-    def _read(self, content: bytes) -> None:
+    def _read_tags(self, content: bytes) -> None:
         if not self._in_order and self._UNPLACED.search(content):
             self._in_order = True
         if self._in_order:
@@ -275,7 +282,7 @@ def _number(digits: bytes) -> int:
     return int(digits[:12])
 
 
-class _OpenDocument(_Sheet):
+class _OpenDocument(_XmlSheet):
     """The sheets of .ods: cells and rows stand one after the other, and repeat."""
 
     _TAG = re.compile(
@@ -288,14 +295,14 @@ class _OpenDocument(_Sheet):
         super().__init__()
         self._row = self._column = self._repeated = self._filled = 0
 
-    def _read(self, content: bytes) -> None:
+    def _read_tags(self, content: bytes) -> None:
         for closing, tag, attributes in self._TAG.findall(content):
             if closing:
                 if tag == b"table-row":
                     self._end_row()
                 continue
-            found = self._REPEATED.search(attributes)
-            repeated = _number(found[1]) if found else 1
+            repetition = self._REPEATED.search(attributes)
+            repeated = _number(repetition[1]) if repetition else 1
             if tag == b"table":
                 self._row = 0
             elif tag == b"table-row":
@@ -325,7 +332,6 @@ class _BinarySheet(_Sheet):
         self._row = 0
 
     def feed(self, piece: bytes) -> None:
-        """Take the next piece."""
         content, at = self._rest + piece, 0
         while (record := _record(content, at)) is not None:
             kind, start, end = record

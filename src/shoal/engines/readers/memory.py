@@ -28,7 +28,7 @@ def read_object(source: Any, engine: DuckConnection, spool: Spool) -> str:
     if isinstance(source, pa.Table):
         return _register(engine, source)
     if origin == "pandas" and kind == "DataFrame":
-        return _register(engine, _pandas(source))
+        return _register(engine, _convert_pandas(source))
     if origin == "polars" and kind == "LazyFrame":
         path = spool.path()
         clean_names(source.collect_schema().names())
@@ -37,51 +37,51 @@ def read_object(source: Any, engine: DuckConnection, spool: Spool) -> str:
     if origin == "polars" and kind == "DataFrame":
         return _register(engine, source.to_arrow())
     if hasattr(source, "__arrow_c_stream__"):
-        return _stream(source, spool)
+        return _spool_stream(source, spool)
     raise UsageError(
         f"A {kind} is not a table.",
         "Give a path, a database URL, or a pandas, Polars, Arrow or DuckDB table.",
     )
 
 
-def _stream(source: Any, spool: Spool) -> str:
+def _spool_stream(source: Any, spool: Spool) -> str:
     reader = pa.RecordBatchReader.from_stream(source)
     clean_names(reader.schema.names)
-    schema = pa.schema([field.with_type(_plain(field.type)) for field in reader.schema])
+    schema = pa.schema([field.with_type(_readable_type(field.type)) for field in reader.schema])
     return query_parquet(spool.batches(schema, (batch.cast(schema) for batch in reader)))
 
 
 def _register(engine: DuckConnection, table: pa.Table) -> str:
     clean_names(table.column_names)
-    plain = pa.schema([field.with_type(_plain(field.type)) for field in table.schema])
+    plain = pa.schema([field.with_type(_readable_type(field.type)) for field in table.schema])
     engine.register("source", table.cast(plain) if plain != table.schema else table)
     return "SELECT * FROM source"
 
 
-def _plain(kind: pa.DataType) -> pa.DataType:
+def _readable_type(kind: pa.DataType) -> pa.DataType:
     """The type in a form the engine reads: no half floats, no categories of numbers."""
     if pa.types.is_dictionary(kind) and not (
         pa.types.is_string(kind.value_type) or pa.types.is_large_string(kind.value_type)
     ):
-        return _plain(kind.value_type)
+        return _readable_type(kind.value_type)
     return pa.float32() if pa.types.is_float16(kind) else kind
 
 
-def _pandas(frame: Any) -> pa.Table:
+def _convert_pandas(frame: Any) -> pa.Table:
     names = clean_names(frame.columns)
-    columns = [_series(name, frame.iloc[:, place]) for place, name in enumerate(names)]
+    columns = [_convert_series(name, frame.iloc[:, place]) for place, name in enumerate(names)]
     return pa.table(dict(zip(names, columns, strict=True)))
 
 
-def _series(name: str, series: Any) -> pa.Array | pa.ChunkedArray:
+def _convert_series(name: str, series: Any) -> pa.Array | pa.ChunkedArray:
     """One column, NaN as null; a mixture of types is read as the text of its cells."""
     try:
         return pa.array(series, from_pandas=True)
     except (pa.ArrowException, OverflowError, UnicodeError):  # cells of several types
-        return _mixture(name, series)
+        return _convert_mixture(name, series)
 
 
-def _mixture(name: str, series: Any) -> pa.Array:
+def _convert_mixture(name: str, series: Any) -> pa.Array:
     cells = [None if cell is None or cell != cell else cell for cell in series]
     if nested := sum(isinstance(cell, _NESTED) for cell in cells):
         raise InputError(

@@ -49,12 +49,12 @@ class Spool:
     def rows(self, names: Sequence[str], rows: Iterable[Row]) -> Path:
         """Write rows of text under ``names``; every row has as many cells as there are names."""
         schema = pa.schema([(name, pa.string()) for name in names])
-        return self.batches(schema, self._measured(_text_batches(schema, rows)))
+        return self.batches(schema, self._measure_texts(_text_batches(schema, rows)))
 
-    def _measured(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def _measure_texts(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for name, column in zip(batch.schema.names, batch.columns, strict=True):
-                self.longest[name] = max(self.longest.get(name, 0), _longest(column))
+                self.longest[name] = max(self.longest.get(name, 0), _longest_text_bytes(column))
             yield batch
 
     def batches(self, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> Path:
@@ -62,7 +62,7 @@ class Spool:
         try:
             path = self.path()
             with pq.ParquetWriter(path, schema) as writer:
-                for group in _groups(batches):
+                for group in _group_batches(batches):
                     writer.write_table(pa.Table.from_batches(group, schema))
         except OSError as error:
             raise InputError(
@@ -82,9 +82,9 @@ def _text_batches(schema: pa.Schema, rows: Iterable[Row]) -> Iterator[pa.RecordB
     stream = iter(rows)
     block: list[Row] = []
     characters = 0
-    while some := list(islice(stream, _ROWS)):
-        block += some
-        characters += sum(map(len, filter(None, chain.from_iterable(some))))
+    while lot := list(islice(stream, _ROWS)):
+        block += lot
+        characters += sum(map(len, filter(None, chain.from_iterable(lot))))
         if len(block) >= size or characters >= _CHARACTERS:
             yield _text_batch(schema, block)
             block, characters = [], 0
@@ -97,7 +97,7 @@ def _text_batch(schema: pa.Schema, block: list[Row]) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
-def _groups(batches: Iterable[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]]:
+def _group_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]]:
     """The batches by groups of rows: each piece of a column costs a reader time of its own."""
     group: list[pa.RecordBatch] = []
     rows = size = 0
@@ -112,7 +112,7 @@ def _groups(batches: Iterable[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]]
         yield group
 
 
-def _longest(texts: pa.Array) -> int:
+def _longest_text_bytes(texts: pa.Array) -> int:
     """The bytes of the longest of the texts; by their ends, because an array of its own for each
     of thousands of columns takes longer than the texts themselves.
     """

@@ -100,8 +100,8 @@ def has_code_width(name: str, shortest: int, longest: int) -> bool:
     >>> has_code_width("code", 5, 5), has_code_width("zip", 4, 5)
     (True, False)
     """
-    least = _WIDE_POSTAL if _POSTAL.search(name) else _WIDE
-    return shortest == longest >= least and CODE_NAME.search(name) is not None
+    min_digits = _WIDE_POSTAL if _POSTAL.search(name) else _WIDE
+    return shortest == longest >= min_digits and CODE_NAME.search(name) is not None
 
 
 def refuse_infinite(name: str, count: int) -> None:
@@ -120,10 +120,10 @@ def exact_sql(number: str) -> str:
 
 def cast_whole(engine: DuckConnection, column: RawColumn, sql: str) -> str:
     """The number as BIGINT where every value is whole, so that `34` and `34.0` are one value."""
-    checked = engine.execute(
+    row = engine.execute(
         f"SELECT count(*) FILTER (isinf(x)), bool_and({exact_sql('x')})"
         f" FROM (SELECT {sql} AS x FROM ({column.query}))"
     ).fetchall()[0]
-    endless, exact = checked
-    refuse_infinite(column.name, endless)
+    infinite, exact = row
+    refuse_infinite(column.name, infinite)
     return f"CAST({sql} AS BIGINT)" if exact else sql

@@ -77,10 +77,10 @@ class Census:
 
     def spread(self, *some: str) -> tuple[int, int]:
         """Shortest and longest value written in one of these forms."""
-        seen = [self.all[form] for form in some if form in self.all]
+        forms_present = [self.all[form] for form in some if form in self.all]
         return (
-            min((row["shortest"] for row in seen), default=0),
-            max((row["longest"] for row in seen), default=0),
+            min((row["shortest"] for row in forms_present), default=0),
+            max((row["longest"] for row in forms_present), default=0),
         )
 
     @property
@@ -118,9 +118,11 @@ class SingleColumn:
     def census(self) -> Census:
         """One query, and one more where there are dates."""
         raw, query = self._column.raw, self._column.query
-        counted = _named(self._engine, forms.query_census(raw, query, self._marks))
+        counted = _fetch_dicts(self._engine, forms.query_census(raw, query, self._marks))
         if any(row["form"] in ("iso", "parts") for row in counted):
-            counted += _named(self._engine, forms.query_census(raw, query, self._marks, dates=True))
+            counted += _fetch_dicts(
+                self._engine, forms.query_census(raw, query, self._marks, dates=True)
+            )
         return Census(counted)
 
     def few_texts(self) -> list[str]:
@@ -158,9 +160,9 @@ class ColumnLot:
         query = forms.query_forms(f"{_TEXTS}_read", marks)
         engine.execute(f"CREATE OR REPLACE TEMP TABLE {_TEXTS} AS {query}")
         engine.unregister(f"{_TEXTS}_read")
-        rows = _named(engine, forms.query_lot_census(_COUNTS, _TEXTS))
+        rows = _fetch_dicts(engine, forms.query_lot_census(_COUNTS, _TEXTS))
         if any(row["form"] in ("iso", "parts") for row in rows):
-            rows += _named(engine, forms.query_lot_census(_COUNTS, _TEXTS, dates=True))
+            rows += _fetch_dicts(engine, forms.query_lot_census(_COUNTS, _TEXTS, dates=True))
         lists: list[list[dict[str, Any]]] = [[] for _ in columns]
         for row in rows:
             lists[row.pop("i")].append(row)
@@ -171,11 +173,16 @@ class ColumnLot:
         """How often the i-th column holds the k-th text, and the texts."""
         picked = ", ".join(f"{c.value()}::VARCHAR AS c{i}" for i, c in enumerate(self.columns))
         cells = self._engine.sql(f"SELECT {picked} FROM ({self.columns[0].query})")
-        counted = [column.value_counts() for column in cells.to_arrow_table().columns]
-        every = pa.chunked_array([one.field(0) for one in counted]).combine_chunks()
+        value_counts = [column.value_counts() for column in cells.to_arrow_table().columns]
+        every = pa.chunked_array(
+            [column_counts.field(0) for column_counts in value_counts]
+        ).combine_chunks()
         every = every.dictionary_encode("encode")
-        place = np.repeat(np.arange(len(counted), dtype=np.int32), [len(one) for one in counted])
-        number = pa.chunked_array([one.field(1) for one in counted])
+        place = np.repeat(
+            np.arange(len(value_counts), dtype=np.int32),
+            [len(column_counts) for column_counts in value_counts],
+        )
+        number = pa.chunked_array([column_counts.field(1) for column_counts in value_counts])
         counts = pa.table({"i": place, "k": every.indices, "n": number})
         keys = np.arange(len(every.dictionary), dtype=np.int32)
         return counts, pa.table({"k": keys, "r": every.dictionary})
@@ -183,16 +190,16 @@ class ColumnLot:
     @cached_property
     def values(self) -> dict[int, list[str]]:
         """The distinct values of the columns that may be bands or plain words, without nulls."""
-        asked = [
+        wanted = [
             i
             for i, census in enumerate(self.censuses)
             if census.may_be_bands or self.may_be_words(i)
         ]
-        texts: dict[int, list[str]] = {i: [] for i in asked}
-        if asked:
+        texts: dict[int, list[str]] = {i: [] for i in wanted}
+        if wanted:
             query = (
                 f"SELECT DISTINCT i, v FROM {_COUNTS} JOIN {_TEXTS} USING (k)"
-                f" WHERE i IN ({', '.join(map(str, asked))}) AND NOT starts_with(form, 'null:')"
+                f" WHERE i IN ({', '.join(map(str, wanted))}) AND NOT starts_with(form, 'null:')"
             )
             for i, text in self._engine.execute(query).fetchall():
                 texts[i].append(text)
@@ -212,14 +219,16 @@ class ColumnLot:
         """Of the i-th column's numbers: how many are infinite, if all are whole, and unreadable."""
         if read_as not in self._whole:
             sql, numeric = _READ_AS[read_as]
-            asked = [i for i, one in enumerate(self.censuses) if one.rows(*numeric) == one.live]
+            wanted = [
+                i for i, census in enumerate(self.censuses) if census.rows(*numeric) == census.live
+            ]
             listed = ", ".join(map(forms.quote_text, numeric))
             query = (
                 "SELECT i, coalesce(sum(n) FILTER (isinf(x)), 0)::BIGINT,"
                 f" bool_and({exact_sql('x')}), count(*) FILTER (x IS NULL)"
                 f" FROM {_COUNTS} JOIN (SELECT k, {sql} AS x FROM {_TEXTS}"
                 f" WHERE form IN ({listed})) USING (k)"
-                f" WHERE i IN ({', '.join(map(str, asked))}) GROUP BY i"
+                f" WHERE i IN ({', '.join(map(str, wanted))}) GROUP BY i"
             )
             rows = self._engine.execute(query).fetchall()
             self._whole[read_as] = {row[0]: row[1:] for row in rows}
@@ -279,7 +288,7 @@ class EvidenceCollector:
     ) -> None:
         self._engine = engine
         self._marks = marks
-        lots = _lots(columns, rows, longest)
+        lots = _plan_lots(columns, rows, longest)
         self._places = {column.raw: (lot, at) for lot in lots for at, column in enumerate(lot)}
         self._lot: ColumnLot | None = None
 
@@ -300,20 +309,20 @@ class EvidenceCollector:
         self._lot = None
 
 
-def _lots(
+def _plan_lots(
     columns: Sequence[RawColumn], rows: int, longest: Mapping[str, int]
 ) -> list[tuple[RawColumn, ...]]:
     """The columns that are counted together; those left out are asked alone."""
     if rows > MAX_LOT_ROWS:
         return []
-    most = min(MAX_LOT_COLUMNS, MAX_LOT_CELLS // max(1, rows))
+    max_columns = min(MAX_LOT_COLUMNS, MAX_LOT_CELLS // max(1, rows))
     lots: list[list[RawColumn]] = []
     room = 0
     for column in columns:
         size = rows * longest.get(column.raw, MAX_LOT_BYTES)
         if size > MAX_LOT_BYTES // 4:
             continue
-        if not lots or len(lots[-1]) == most or size > room:
+        if not lots or len(lots[-1]) == max_columns or size > room:
             lots.append([])
             room = MAX_LOT_BYTES
         lots[-1].append(column)
@@ -321,7 +330,7 @@ def _lots(
     return [tuple(lot) for lot in lots if len(lot) > 1]
 
 
-def _named(engine: DuckConnection, query: str) -> list[dict[str, Any]]:
+def _fetch_dicts(engine: DuckConnection, query: str) -> list[dict[str, Any]]:
     result = engine.execute(query)
     labels = [item[0] for item in result.description or ()]
     return [dict(zip(labels, row, strict=True)) for row in result.fetchall()]

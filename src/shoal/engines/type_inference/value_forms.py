@@ -70,8 +70,8 @@ def query_census(column: str, query: str, marks: Sequence[str], dates: bool = Fa
     values: how ``dates`` read, which takes the engine longer to plan than most tables to count.
     Only distinct values are looked at, each once.
     """
-    counts = _dates() if dates else _COUNTS
-    return f"{_formed(column, query, marks)} SELECT form, {counts} FROM shaped GROUP BY form"
+    counts = _date_counts_sql() if dates else _COUNTS
+    return f"{_forms_sql(column, query, marks)} SELECT form, {counts} FROM shaped GROUP BY form"
 
 
 _COUNTS = """sum(n)::BIGINT AS rows, count(DISTINCT v) AS distinct,
@@ -81,15 +81,15 @@ _COUNTS = """sum(n)::BIGINT AS rows, count(DISTINCT v) AS distinct,
             sum(n * length(v))::BIGINT AS letters, count(DISTINCT head) AS heads"""
 
 
-def _formed(column: str, query: str, marks: Sequence[str]) -> str:
+def _forms_sql(column: str, query: str, marks: Sequence[str]) -> str:
     """Each distinct value ``v`` of a column with its number of rows, its form and its head."""
     counted = (
         f"SELECT {quote_column(column)}::VARCHAR AS r, count(*) AS n FROM ({query}) GROUP BY 1"
     )
-    return f"WITH counted AS ({counted}), {_shaped('r, n', 'counted', marks)}"
+    return f"WITH counted AS ({counted}), {_shapes_sql('r, n', 'counted', marks)}"
 
 
-def _shaped(own: str, counted: str, marks: Sequence[str]) -> str:
+def _shapes_sql(own: str, counted: str, marks: Sequence[str]) -> str:
     """The text ``v``, form and head of each value ``r`` of a relation, beside its ``own``."""
     cases = "".join(
         f" WHEN regexp_full_match(v, {quote_text(pattern)}) THEN {quote_text(form)}"
@@ -110,7 +110,7 @@ def _shaped(own: str, counted: str, marks: Sequence[str]) -> str:
 
 def query_forms(source: str, marks: Sequence[str]) -> str:
     """A query with the form of each text ``r`` of a relation (``k``, ``r``)."""
-    return f"WITH {_shaped('k, r', source, marks)} SELECT * FROM shaped"
+    return f"WITH {_shapes_sql('k, r', source, marks)} SELECT * FROM shaped"
 
 
 def query_lot_census(counts: str, texts: str, dates: bool = False) -> str:
@@ -134,8 +134,7 @@ def query_lot_census(counts: str, texts: str, dates: bool = False) -> str:
     )
 
 
-def _dates() -> str:
-    """How the dates among the values read, day first and month first."""
+def _date_counts_sql() -> str:
     return ", ".join(
         f"coalesce(sum(n) FILTER ({test}), 0)::BIGINT AS {label}"
         for label, test in _date_tests().items()
