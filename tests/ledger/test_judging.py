@@ -9,12 +9,12 @@ import pyarrow as pa
 import pytest
 
 import shoal
-from shoal.ledger import combination_judgement as several
+from shoal.ledger import joint_judgement
 from shoal.ledger.admission import summarise_for_entry
 from shoal.ledger.budget import Account
 from shoal.ledger.joint_judgement import find_accepted_reason
 from shoal.ledger.pair_judgement import JudgedFinding
-from shoal.ledger.relation import has_unrecorded_base, trace_lineage
+from shoal.ledger.related_entries import has_unrecorded_base, trace_lineage
 
 XY = shoal.Schema.of(quasi=["x", "y"], sensitive=["d"])
 X = shoal.Schema.of(quasi=["x"], sensitive=["d"])
@@ -292,7 +292,7 @@ def test_combinations_that_are_too_many_to_be_tried_are_worked_out_at_once(
     ledger, monkeypatch, limit, value
 ):
     """Of one person and five releases 15 steps are three combinations."""
-    monkeypatch.setattr(several, limit, value)
+    monkeypatch.setattr(joint_judgement, limit, value)
     for i in range(4):
         ledger.add_foreign(one_class("abc" + "a" * i), schema=X, by=f"hospital {i}")
     told = ledger.judge(one_class("abcb"), schema=X, people=pa.table({"x": ["1"]}))
@@ -313,7 +313,7 @@ def test_combinations_that_are_too_many_to_be_tried_are_worked_out_at_once(
     [(2, 1, True), (7, 120, True), (8, 201, False), (10, 201, False)],
 )
 def test_combinations_grow_up_to_a_number(releases, tried, all_of_them):
-    tries, complete = several._by_size(range(releases), several.MAX_COMBINATIONS)
+    tries, complete = joint_judgement._by_size(range(releases), joint_judgement.MAX_COMBINATIONS)
     assert len(set(tries)) == len(tries) == tried
     assert tries[-1] == tuple(range(releases))
     assert complete == all_of_them
@@ -321,9 +321,9 @@ def test_combinations_grow_up_to_a_number(releases, tried, all_of_them):
 
 def test_where_people_are_known_just_their_combinations_are_tried():
     held = np.array([[1, 1, 1, 0, 0], [1, 1, 0, 1, 0], [0, 0, 1, 1, 0], [1, 1, 1, 0, 1]], bool)
-    assert several._of_people(held, range(4), 3) == ([(0, 1, 3), (1, 2), (0, 2, 3)], True)
-    assert several._of_people(held, [0, 2], 3) == ([(0, 2)], True)
-    assert several._of_people(held, range(4), 1) == ([(0, 1, 3)], False)
+    assert joint_judgement._of_people(held, range(4), 3) == ([(0, 1, 3), (1, 2), (0, 2, 3)], True)
+    assert joint_judgement._of_people(held, [0, 2], 3) == ([(0, 2)], True)
+    assert joint_judgement._of_people(held, range(4), 1) == ([(0, 1, 3)], False)
 
 
 def test_people_who_are_known_are_followed_through_all_releases(ledger, town):
@@ -352,7 +352,7 @@ def test_people_who_are_known_are_followed_where_combinations_are_too_many(
     every = town.write(town.folder / "many rows.csv", rows)
     last = town.publish(source=every, out=town.folder / "many", method="hilbert")
     tried = [one for one in ledger.judge(last, people=every).weighed if len(one.entries) > 1]
-    monkeypatch.setattr(several, "MAX_COMBINATIONS", 0)
+    monkeypatch.setattr(joint_judgement, "MAX_COMBINATIONS", 0)
     (worked_out,) = [
         one for one in ledger.judge(last, people=every).weighed if len(one.entries) > 1
     ]

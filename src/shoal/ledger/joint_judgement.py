@@ -1,17 +1,43 @@
-"""All that is found of a release and the earlier ones, put together into an admission."""
+"""A release judged with all earlier ones: pair by pair, several at once, put into an admission.
+
+Three releases may say together what no two of them do: whoever is in all has a value that all leave
+possible (Ganta, Kasiviswanathan, Smith: Composition attacks and auxiliary information in data
+privacy, KDD 2008). Where whose the rows are is known of all releases, everybody's values are
+intersected over just those that hold the person, which is the most that can be learnt. Else
+combinations are tried, the smaller first, and all at once. Where they are too many to be tried one
+by one (``MAX_COMBINATIONS``), or too many people are to be looked for by each of them
+(``MAX_LOOKUPS``), what any of them leaves is worked out value by value.
+
+Where nobody says who is in which, the worst is assumed: over any number of the releases with which
+a pair was judged so, the worst combination of classes is searched. Whoever is in a release that the
+people given cover is one of the people, so that such a release needs no assumption. A search that
+reaches its limit leaves the release not evaluated.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, MutableMapping, Sequence
 from dataclasses import replace
-from typing import Any
+from itertools import chain, combinations, islice
+from math import comb
+from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.adversary.context import AttackContext
+from shoal.adversary.runner import AttackRequest, describe_error, resolve_needs, run_attack
+from shoal.adversary.targets import find_rows_of_people
+from shoal.attacks.intersection import find_fewest_candidates
+from shoal.core.errors import InputError, UsageError
+from shoal.core.release import Finding
+from shoal.core.theory.adversary_view import NobodyFoundError
 from shoal.ledger.admission import Admission, JudgedWith
 from shoal.ledger.admission_options import OVERLAP, AdmissionOptions
 from shoal.ledger.budget import compute_account
 from shoal.ledger.candidate import FOREIGN, Candidate
 from shoal.ledger.chain.signed_entry import Entry
-from shoal.ledger.combination_judgement import judge_combinations
 from shoal.ledger.defences import check_rule_with_earlier
 from shoal.ledger.noise_releases import drop_answered_columns, has_no_individual_rows
 from shoal.ledger.pair_judgement import (
@@ -20,16 +46,31 @@ from shoal.ledger.pair_judgement import (
     JudgedFinding,
     JudgedPair,
     RecordedRelease,
+    build_scene,
+    choose_location,
+    find_learnable_columns,
+    find_shared_kept_columns,
+    judge_finding,
+    judge_joined_rows,
     judge_pair,
     read_targets,
 )
-from shoal.ledger.relation import UNRECORDED, has_unrecorded_base, trace_lineage
+from shoal.ledger.related_entries import UNRECORDED, has_unrecorded_base, trace_lineage
 from shoal.ledger.remedies import Refusal
+from shoal.releases.published_table import PublishedTable
 
 NO_BASE = (
     "It is based on a release that the ledger does not have. Record that one first: shoal ledger "
     "admit, or add-foreign where somebody else made it."
 )
+MAX_COMBINATIONS = 200
+"""So many combinations of earlier releases are tried one by one for a column."""
+
+MAX_LOOKUPS = 2_000_000
+"""So often somebody is looked for in a release by these combinations, at most, all together."""
+
+Combination = tuple[int, ...]
+"""Which of the earlier releases, by their places."""
 
 
 def judge_with_earlier(
@@ -173,3 +214,278 @@ def _accepted(judged: JudgedFinding, before: Mapping[tuple[str, tuple[int, ...],
 
 def _key(finding: Mapping[str, Any]) -> tuple[str, tuple[int, ...], str]:
     return str(finding["attack"]), tuple(finding["entries"]), str(finding.get("on", ""))
+
+
+# Several earlier releases at once
+
+
+class CombinedFindings(NamedTuple):
+    """What several earlier releases say together with the new one."""
+
+    weighed: tuple[JudgedFinding, ...] = ()
+    unjudged: tuple[tuple[int, str], ...] = ()
+
+
+def judge_combinations(
+    pasts: Sequence[RecordedRelease],
+    new: PublishedTable,
+    terms: AdmissionOptions,
+    pairs: Sequence[JudgedPair],
+) -> CombinedFindings:
+    """What several earlier releases and the new one leave: to the people, and at worst to anybody.
+
+    And with which entries that could not be told. ``pairs``: the new one beside each of them.
+    """
+    if has_no_individual_rows(new):
+        return CombinedFindings()
+    return _joined([_to_people(pasts, new, terms), *_at_worst(pasts, new, terms, pairs)])
+
+
+def _joined(several: Sequence[CombinedFindings]) -> CombinedFindings:
+    return CombinedFindings(
+        tuple(judged for each in several for judged in each.weighed),
+        tuple(reason for each in several for reason in each.unjudged),
+    )
+
+
+def _at_worst(
+    pasts: Sequence[RecordedRelease],
+    new: PublishedTable,
+    terms: AdmissionOptions,
+    pairs: Sequence[JudgedPair],
+) -> list[CombinedFindings]:
+    """The worst combination of classes, of each column, where the worst was assumed of pairs.
+
+    Only releases that could be compared in that column are read together: another in which it is
+    a cell would make it one in all.
+    """
+    supposed: dict[str, list[RecordedRelease]] = {}
+    for past, pair in zip(pasts, pairs, strict=True):
+        for judged in pair.weighed:
+            if judged.finding.attack == WORST_PAIR:
+                supposed.setdefault(judged.on, []).append(past)
+    several = {name: some for name, some in supposed.items() if len(some) > 1}
+    combined = []
+    for i, (name, some) in enumerate(several.items()):
+        terms.progress("judging with several releases", i, len(several))
+        combined.append(_worst(some, new, terms, name))
+    return combined
+
+
+def _worst(
+    pasts: Sequence[RecordedRelease], new: PublishedTable, terms: AdmissionOptions, name: str
+) -> CombinedFindings:
+    entries = tuple(past.number for past in pasts)
+    asked = AttackRequest(on=name, options={"l": terms.l})
+    try:
+        known = build_scene(
+            (
+                *(drop_answered_columns(past.published) for past in pasts),
+                drop_answered_columns(new),
+            ),
+            replace(terms, people=None),
+        )
+        finding = run_attack(WORST_PAIR, known, range(len(known.releases)), asked)
+    except (InputError, UsageError) as error:
+        return CombinedFindings(
+            unjudged=((entries[-1], f"Column {name!r}, several at once: {describe_error(error)}"),)
+        )
+    judged = judge_finding(finding, entries, terms, name)
+    if judged.exceeds:
+        return CombinedFindings((judged,))
+    if names := _find_columns_kept_by_three(known.releases, name):
+        return CombinedFindings(
+            (judged,), ((entries[-1], f"Column {name!r}: {_not_joined(names)}"),)
+        )
+    if not finding.details["limits"]:
+        return CombinedFindings((judged,))
+    return CombinedFindings(
+        (judged,), ((entries[-1], f"Column {name!r}: {_cut_short(len(pasts))}"),)
+    )
+
+
+def _find_columns_kept_by_three(releases: Sequence[PublishedTable], name: str) -> tuple[str, ...]:
+    """The columns by which rows of the new release can be joined with two earlier ones."""
+    *earlier, new = releases
+    shared = [find_shared_kept_columns((release, new), name) for release in earlier]
+    times = Counter(column for columns in shared for column in columns)
+    return tuple(column for column, number in times.items() if number > 1)
+
+
+def _not_joined(names: Sequence[str]) -> str:
+    return (
+        f"several earlier releases publish {', '.join(names)} as it is, as this one does, and what "
+        "their rows say together is not evaluated of people who are not given."
+    )
+
+
+def _cut_short(number: int) -> str:
+    return (
+        f"The search for the worst combination of classes of the {number:,} earlier releases was "
+        "cut short: what it did not reach is not evaluated."
+    )
+
+
+def _to_people(
+    pasts: Sequence[RecordedRelease], new: PublishedTable, terms: AdmissionOptions
+) -> CombinedFindings:
+    """Intersect what the releases leave to the people; that nobody is in all is no failure."""
+    pasts = [past for past in pasts if not has_no_individual_rows(past.published)]
+    if terms.people is None or len(pasts) < 2:
+        return CombinedFindings()
+    try:  # the values that noise answers for are left out: the budget is about those
+        known = build_scene(
+            (
+                *(drop_answered_columns(past.published) for past in pasts),
+                drop_answered_columns(new),
+            ),
+            terms,
+        )
+    except (InputError, UsageError) as error:
+        return CombinedFindings(
+            unjudged=((pasts[-1].number, f"All at once: {describe_error(error)}"),)
+        )
+    held, combined = _held(known), list[CombinedFindings]()
+    for name, where in _columns(known, terms.on).items():
+        most = _affordable(known, where)
+        tries, complete = _by_size(where, most) if held is None else _of_people(held, where, most)
+        for i, some in enumerate(tries):
+            terms.progress("judging with several releases", i, len(tries))
+            combined.append(_tried(known, pasts, some, name, terms))
+        if not complete:
+            combined.append(_any_of_them(known, pasts, where, name, terms, held is not None))
+    return _joined(combined)
+
+
+def _any_of_them(
+    known: AttackContext,
+    pasts: Sequence[RecordedRelease],
+    where: Sequence[int],
+    name: str,
+    terms: AdmissionOptions,
+    everywhere: bool,
+) -> CombinedFindings:
+    """What any combination leaves the people, where there are too many to be tried one by one."""
+    entries = tuple(pasts[i].number for i in where)
+    try:
+        view = known.view((*where, len(pasts)), resolve_needs("intersection", {}), name)
+        fewest = find_fewest_candidates(
+            view, terms.l, choose_location(known), everywhere=everywhere
+        )
+        if names := _find_columns_kept_by_three(
+            [known.releases[i] for i in (*where, len(pasts))], name
+        ):
+            raise InputError(
+                f"Several of the releases publish {', '.join(names)} as it is, and they are too "
+                "many for their rows to be joined.",
+                "leave these columns out.",
+            )
+    except (InputError, UsageError) as error:
+        return CombinedFindings(
+            unjudged=((entries[-1], f"Column {name!r}, several: {describe_error(error)}"),)
+        )
+    if fewest is None:
+        return CombinedFindings(
+            unjudged=((entries[-1], f"Column {name!r}: {_cut_short(len(where))}"),)
+        )
+    left, there = fewest
+    exposed, people = int((left > 0).sum()), int(there.sum())
+    finding = Finding(
+        attack="intersection",
+        people=people,
+        exposed=exposed,
+        sure=1 / max(1, int(left[left > 0].min(initial=terms.l))),
+        guessing=0.0,
+        sentence=f"{exposed:,} of {people:,} people are left fewer than {terms.l} values of {name} "
+        f"by some of the {len(where):,} earlier releases together with this one, of which none "
+        "leaves them so few alone.",
+        defence="ask for larger and more varied classes (composition).",
+        details={"releases": len(where), "exposed_by_any_combination": exposed},
+    )
+    return CombinedFindings((JudgedFinding(finding, entries, exposed, terms.limit, on=name),))
+
+
+def _columns(known: AttackContext, on: str | None) -> dict[str, list[int]]:
+    """The columns to learn, each with the earlier releases that have it: at least two."""
+    *earlier, new = known.releases
+    names = dict.fromkeys(
+        name for release in earlier for name in find_learnable_columns((release, new), on)
+    )
+    places = {
+        name: [
+            i
+            for i, release in enumerate(earlier)
+            if name in find_learnable_columns((release, new), on)
+        ]
+        for name in names
+    }
+    return {name: where for name, where in places.items() if len(where) > 1}
+
+
+def _tried(
+    known: AttackContext,
+    pasts: Sequence[RecordedRelease],
+    some: Combination,
+    name: str,
+    terms: AdmissionOptions,
+) -> CombinedFindings:
+    """One column intersected over some of the earlier releases and the new one."""
+    entries = tuple(pasts[i].number for i in some)
+    asked = AttackRequest(on=name, options={"location": choose_location(known), "weigh": False})
+    try:
+        finding = run_attack("intersection", known, (*some, len(pasts)), asked)
+    except NobodyFoundError:
+        return CombinedFindings()
+    except (InputError, UsageError) as error:
+        return CombinedFindings(
+            unjudged=((entries[-1], f"Several at once: {describe_error(error)}"),)
+        )
+    judged = judge_finding(finding, entries, terms, name)
+    try:
+        which = (*some, len(pasts))
+        by_rows = judge_joined_rows("intersection", known, which, entries, name, terms)
+    except (InputError, UsageError) as error:
+        why = f"Column {name!r}, several by kept columns: {describe_error(error)}"
+        return CombinedFindings((judged,), ((entries[-1], why),))
+    return CombinedFindings(
+        (judged if by_rows is None or by_rows.beyond <= judged.beyond else by_rows,)
+    )
+
+
+def _held(known: AttackContext) -> NDArray[np.bool_] | None:
+    """(earlier releases, people of the new one) who is where; None unless known of all."""
+    crowd = known.targets
+    rows = []
+    for release in known.releases if crowd is not None and crowd.persons is not None else ():
+        assert crowd is not None
+        assert crowd.persons is not None
+        if (own := find_rows_of_people(release, crowd.persons.values)) is None:
+            return None
+        rows.append(own >= 0)
+    return np.stack(rows[:-1])[:, rows[-1]] if rows else None
+
+
+def _affordable(known: AttackContext, where: Sequence[int]) -> int:
+    """How many combinations may be tried one by one."""
+    people = 1 if known.targets is None else len(known.targets.rows)
+    return min(MAX_COMBINATIONS, MAX_LOOKUPS // (max(1, people) * (len(where) + 1)))
+
+
+def _of_people(
+    held: NDArray[np.bool_], where: Sequence[int], most: int
+) -> tuple[list[Combination], bool]:
+    """The combinations that people are in, those of most people first; whether these are all."""
+    kinds, people = np.unique(held[list(where)], axis=1, return_counts=True)
+    order = np.argsort(-people, kind="stable")
+    every = [tuple(where[i] for i in np.flatnonzero(kinds[:, j]).tolist()) for j in order]
+    every = [some for some in every if len(some) > 1]
+    return every[:most], len(every) <= most
+
+
+def _by_size(where: Sequence[int], most: int) -> tuple[list[Combination], bool]:
+    """Combinations by growing size, and all at once; whether these are all."""
+    number = len(where)
+    sizes = range(2, number)
+    every = chain.from_iterable(combinations(where, size) for size in sizes)
+    tries = [*islice(every, most), tuple(where)]
+    return tries, sum(comb(number, size) for size in sizes) <= most

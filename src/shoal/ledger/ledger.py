@@ -61,7 +61,6 @@ from shoal.ledger.known_heads import (
 from shoal.ledger.noise_releases import has_no_individual_rows
 from shoal.ledger.pair_judgement import JudgedPair, RecordedRelease, build_scene
 from shoal.ledger.recorded_releases import (
-    JUDGED_KINDS,
     PEOPLE,
     RELEASE,
     RESTORED,
@@ -71,12 +70,21 @@ from shoal.ledger.recorded_releases import (
     check_withdrawable,
     find_entry_of_table,
     find_never_out,
+    is_restoration,
+    is_withdrawal,
     list_abouts,
     note_new_about,
     select_judged_with,
     select_released,
 )
-from shoal.ledger.relation import DECLARED, UNRECORDED, trace_lineage
+from shoal.ledger.related_entries import (
+    UNRECORDED,
+    find_names_of_same_people,
+    select_related_entries,
+    select_relevant_entries,
+    trace_lineage,
+)
+from shoal.ledger.relation import DECLARED
 from shoal.ledger.sealed_release import unpack_place_and_sketch, unpack_release
 from shoal.releases.options import Progress, ignore_progress
 from shoal.releases.published_table import PublishedTable
@@ -186,7 +194,7 @@ class Ledger:
         """The entries that withdraw some releases."""
         outline, wanted = self.book.outline(), set(numbers)
         return self.book.some(
-            [n for n in outline.numbers(_withdraws) if outline.facts(n).get("number") in wanted]
+            [n for n in outline.numbers(is_withdrawal) if outline.facts(n).get("number") in wanted]
         )
 
     def head(self) -> ChainHead:
@@ -223,7 +231,7 @@ class Ledger:
         outline, table = self._outline(), hash_release_table(release)
         whose = None if about is None else check_about(about, list_abouts(outline))
         entry = find_entry_of_table(
-            self._select_related(outline, None, tables=(table,)), table, whose
+            select_related_entries(self.book, outline, None, tables=(table,)), table, whose
         )
         return None if entry is None else Position(entry.number, entry.hash, outline.head)
 
@@ -231,7 +239,9 @@ class Ledger:
         """What releases about these people spent of the budget, and what is left."""
         outline = self.book.outline()
         name = check_about(about, list_abouts(outline))
-        return compute_account(Spend(), name, self._select_related(outline, name, spending=True))
+        return compute_account(
+            Spend(), name, select_related_entries(self.book, outline, name, spending=True)
+        )
 
     # Judging
 
@@ -285,7 +295,7 @@ class Ledger:
         while True:
             outline = self._outline(candidate)
             about = check_about(about, list_abouts(outline))
-            entries = self._select_relevant(outline, about, candidate, terms)
+            entries = select_relevant_entries(self.book, outline, about, candidate, terms)
             if (known := find_entry_of_table(entries, candidate.table, about)) is not None:
                 return self._judge_again(candidate, known, outline, terms)
             self._check_never_out(entries, candidate)
@@ -340,7 +350,7 @@ class Ledger:
         candidate = self._read_checked(release, schema, terms)
         outline = self._outline(candidate)
         about = None if about is None else check_about(about, list_abouts(outline))
-        entries = self._select_relevant(outline, about, candidate, terms)
+        entries = select_relevant_entries(self.book, outline, about, candidate, terms)
         if (known := find_entry_of_table(entries, candidate.table, about)) is not None:
             return self._judge_again(candidate, known, outline, terms)
         about = PEOPLE if about is None else about
@@ -417,7 +427,9 @@ class Ledger:
         while True:
             outline = self._outline(candidate)
             about = check_about(about, list_abouts(outline))
-            entries = self._select_relevant(outline, about, candidate, AdmissionOptions())
+            entries = select_relevant_entries(
+                self.book, outline, about, candidate, AdmissionOptions()
+            )
             if (known := find_entry_of_table(entries, candidate.table, about)) is not None:
                 check_recorded_spend(candidate, known)
                 return known
@@ -521,7 +533,7 @@ class Ledger:
             return True
         if [entry.hash for entry in self.book.some((head.number,))] == [head.hash]:
             return True
-        restored = self.book.some(outline.numbers(_restores))
+        restored = self.book.some(outline.numbers(is_restoration))
         return any(str(head) in entry.body.get("behind", ()) for entry in restored)
 
     def _counts(self, spend: Mapping[str, Any]) -> bool:
@@ -559,25 +571,6 @@ class Ledger:
                     f"remove it, or record it again: shoal ledger admit {lies}.",
                 )
 
-    def _find_shared_people(
-        self, candidate: Candidate, about: str, outline: ChainOutline
-    ) -> dict[str, tuple[int, float]]:
-        """Other names under which releases about the same people are recorded: entry and share."""
-        if candidate.sketch is None:
-            return {}
-        inside = {outline.facts(n).get("number") for n in outline.numbers(_never_out)}
-        sharing: dict[str, tuple[int, float]] = {}
-        for number in outline.numbers(
-            lambda f: bool(f.get("sketched")) and f.get("about") != about
-        ):
-            name = str(outline.facts(number).get("about"))
-            if number in inside or name in sharing:
-                continue
-            other = unpack_place_and_sketch(self.book.sealed(number))[1]
-            if other is not None and candidate.sketch.is_about_people_of(other):
-                sharing[name] = number, candidate.sketch.shared_with(other)
-        return sharing
-
     # Steps
 
     def _read_checked(
@@ -602,63 +595,17 @@ class Ledger:
         pairs: dict[int, JudgedPair],
     ) -> Admission:
         """A release that is not recorded, judged with all that are."""
-        entries = self._select_relevant(outline, about, candidate, terms)
+        entries = select_relevant_entries(self.book, outline, about, candidate, terms)
         pasts = self._open_earlier(candidate, about, entries)
         check_related(terms.relation, entries)
         admission = judge_with_earlier(candidate, about, entries, pasts, terms, pairs)
-        shared = self._find_shared_people(candidate, about, outline)
+        shared = find_names_of_same_people(self.book, outline, candidate, about)
         notes = [] if shared else [*note_new_about(about, list_abouts(outline))]
         notes += [f"{problem} See shoal ledger verify." for problem in self._describe_unguarded()]
         same = [(UNRECORDED, _same_people(name, *sharing)) for name, sharing in shared.items()]
         return replace(
             admission, notes=(*admission.notes, *notes), unjudged=(*admission.unjudged, *same)
         )
-
-    def _select_relevant(
-        self,
-        outline: ChainOutline,
-        about: str | None,
-        candidate: Candidate,
-        terms: AdmissionOptions,
-    ) -> list[Entry]:
-        """All entries that bear on a release: about the same people, of its table, of its bases."""
-        tables, based = {candidate.table}, (candidate.published.manifest or {}).get("based_on")
-        while based and based not in tables:
-            tables.add(str(based))
-            bases = self.book.some(outline.of_tables((str(based),)))
-            # the last that says so, as where all entries are at hand
-            named = [
-                e.body["based_on"]
-                for e in bases
-                if e.body.get("table") == based and "based_on" in e.body
-            ]
-            based = named[-1] if named else None
-        numbers = terms.relation if isinstance(terms.relation, Mapping) else ()
-        return self._select_related(outline, about, tables=tables, numbers=numbers)
-
-    def _select_related(
-        self,
-        outline: ChainOutline,
-        about: str | None,
-        *,
-        tables: Collection[str] = (),
-        numbers: Iterable[int] = (),
-        spending: bool = False,
-    ) -> list[Entry]:
-        """The founding, and releases about some people, of some tables, or by their numbers.
-
-        With all that withdraws one of them. ``spending``: of those about the people only such as
-        spend something.
-        """
-
-        def fits(facts: Mapping[str, Any]) -> bool:
-            same = about is not None and facts.get("about") == about
-            return same and facts.get("kind") in JUDGED_KINDS and ("spend" in facts or not spending)
-
-        wanted = {1, *outline.numbers(fits), *outline.of_tables(tables), *numbers}
-        wanted |= {*outline.numbers(_restores)}
-        gone = [n for n in outline.numbers(_withdraws) if outline.facts(n).get("number") in wanted]
-        return self.book.some([*wanted, *gone])
 
     def _open_earlier(
         self, candidate: Candidate, about: str, entries: Sequence[Entry]
@@ -687,7 +634,7 @@ class Ledger:
     ) -> Admission:
         """A recorded release judged again, by what was declared then and the limit of then."""
         about = str(entry.body["about"])
-        entries = self._select_relevant(outline, about, candidate, terms)
+        entries = select_relevant_entries(self.book, outline, about, candidate, terms)
         earlier = select_judged_with(entry, entries)
         check_related(terms.relation, entries)
         check_recorded_spend(candidate, entry)
@@ -704,18 +651,6 @@ class Ledger:
         reason = str(entry.body.get("accepted_risk", ""))
         admission = replace(admission, accepted_risk=reason, worse=worse, already=True)
         return admission.recorded(entry, outline.head)
-
-
-def _withdraws(facts: Mapping[str, Any]) -> bool:
-    return facts.get("kind") == WITHDRAWN
-
-
-def _never_out(facts: Mapping[str, Any]) -> bool:
-    return _withdraws(facts) and bool(facts.get("never_out"))
-
-
-def _restores(facts: Mapping[str, Any]) -> bool:
-    return facts.get("kind") == RESTORED
 
 
 def _same_people(name: str, number: int, share: float) -> str:

@@ -9,7 +9,7 @@
 Values are intersected whatever the relation, in every sensitive column that both publish (Ganta,
 Kasiviswanathan, Smith: Composition attacks and auxiliary information in data privacy, KDD 2008).
 The worst pair is left out only where the people given say who is in both
-(``relation.measure_coverage``), or where nobody's cell is finer than it was, person by person
+(``people_coverage``), or where nobody's cell is finer than it was, person by person
 (``defences``). What counts is who is exposed beyond what each release gives away alone. A pair on
 which no attack can run is not safe, but
 unjudged; so is one with a sensitive column that cannot be compared, and one of which a search was
@@ -17,7 +17,7 @@ cut short. A relation that is guessed from the data never lowers the bar: what w
 releases that overlap is so then too.
 
 It does not see releases that the ledger was not told of, nor columns that are called differently.
-What several earlier releases tell at once is judged in ``combination_judgement``.
+What several earlier releases tell at once is judged in ``joint_judgement``.
 
 Columns that both keep join their rows: what is left then is worked out too (``shared_rows``), and
 the worse of the two counts. What cannot be worked out so is unjudged.
@@ -55,7 +55,8 @@ from shoal.ledger.noise_releases import (
     find_answered_columns,
     has_no_individual_rows,
 )
-from shoal.ledger.relation import BASED, BOTH, DECLARED, find_relation, measure_coverage
+from shoal.ledger.people_coverage import measure_coverage
+from shoal.ledger.relation import BASED, BOTH, DECLARED, find_relation
 from shoal.releases.published_table import PublishedTable
 
 JOINING_ATTACKS = {SAME: "complementary", TIME: "temporal"}

@@ -66,7 +66,7 @@ def find_entry_of_table(
 
 def list_abouts(outline: ChainOutline) -> frozenset[str]:
     """The names of the people that releases which stand are about."""
-    inside = {int(outline.facts(n)["number"]) for n in outline.numbers(_says_never_out)}
+    inside = {int(outline.facts(n)["number"]) for n in outline.numbers(says_never_out)}
     if not inside:
         names = {str(f.get("about")) for f in outline.distinct() if f.get("kind") in JUDGED_KINDS}
         return frozenset(names)
@@ -74,8 +74,19 @@ def list_abouts(outline: ChainOutline) -> frozenset[str]:
     return frozenset(str(outline.facts(n).get("about")) for n in judged if n not in inside)
 
 
-def _says_never_out(facts: Mapping[str, Any]) -> bool:
-    return bool(facts.get("never_out")) and facts.get("kind") == WITHDRAWN
+def is_withdrawal(facts: Mapping[str, Any]) -> bool:
+    """Whether an entry with these facts withdraws a release."""
+    return facts.get("kind") == WITHDRAWN
+
+
+def says_never_out(facts: Mapping[str, Any]) -> bool:
+    """Whether an entry with these facts says that a release was never out."""
+    return is_withdrawal(facts) and bool(facts.get("never_out"))
+
+
+def is_restoration(facts: Mapping[str, Any]) -> bool:
+    """Whether an entry with these facts goes on with a ledger that lost entries."""
+    return facts.get("kind") == RESTORED
 
 
 def check_about(about: str, known: Collection[str]) -> str:

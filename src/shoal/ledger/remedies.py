@@ -38,7 +38,7 @@ from shoal.ledger.pair_judgement import (
     JudgedPair,
 )
 from shoal.ledger.recorded_releases import FOREIGN
-from shoal.ledger.relation import UNRECORDED
+from shoal.ledger.related_entries import UNRECORDED
 from shoal.releases.published_table import PublishedTable
 
 # What helps a release that the budget alone speaks against: only what does is told.
