@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.oracles.adult_nine import ADULT_NINE
 
-from shoal.measures.risk.dankar import dankar
+from shoal.measures.risk.assessment import estimate_population_uniqueness
 from shoal.measures.risk.pitman import best_thetas, fit_pitman, log_likelihood, pitman
 from shoal.measures.risk.sizes import ClassSizes
 from shoal.measures.risk.snb import snb
@@ -176,6 +176,6 @@ def test_the_other_estimators_stay_between_nobody_and_everybody() -> None:
 def test_without_a_solution_the_rule_names_what_stands_in() -> None:
     sizes = ClassSizes.of([1] * 50 + [3] * 4)
     assert not snb(sizes, 0.5).is_available
-    believed = dankar(sizes, 0.5)
+    believed = estimate_population_uniqueness(sizes, 0.5)["dankar"]
     assert believed.estimator == "dankar: zayatz"
     assert "no class has two rows" in believed.reason

@@ -19,8 +19,11 @@ from tests.oracles.adult_nine import ADULT_NINE
 
 from shoal.core.errors import UsageError
 from shoal.measures.risk import subsets
-from shoal.measures.risk.assessment import assess
-from shoal.measures.risk.dankar import choose_estimate, dankar
+from shoal.measures.risk.assessment import (
+    assess,
+    choose_estimate,
+    estimate_population_uniqueness,
+)
 from shoal.measures.risk.pitman import expected_uniques, fit_pitman, pitman
 from shoal.measures.risk.sizes import ClassSizes, UniquenessEstimate
 from shoal.measures.risk.snb import leaves_one, leaves_two, population_classes, snb
@@ -212,7 +215,7 @@ def test_no_estimate_is_nan_with_a_reason_and_never_zero() -> None:
         assert math.isnan(estimate.uniques)
         assert math.isnan(estimate.share)
         assert estimate.reason
-    believed = dankar(unique, 0.01)
+    believed = estimate_population_uniqueness(unique, 0.01)["dankar"]
     assert believed.estimator == "dankar: zayatz"
     assert "pitman has no estimate" in believed.reason
 

@@ -16,13 +16,13 @@ from tests.oracles.provided import provided, random_classes
 
 from shoal.core.errors import UsageError
 from shoal.core.model import Rule
-from shoal.models._verifiers import verifiers
-from shoal.models._verifiers.lattice import (
+from shoal.models._verifiers import (
     CoalitionLattice,
     decode_coalition,
     encode_coalitions,
     rank_by_attack_power,
     score_classes,
+    verifiers,
 )
 from shoal.models.distinct_diversity import DistinctDiversity
 from shoal.models.entropy_diversity import EntropyDiversity

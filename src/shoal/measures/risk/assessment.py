@@ -7,13 +7,16 @@ marketer     tries everybody, and cares how many are right on average
 
 K. El Emam, Guide to the De-Identification of Personal Health Information, CRC Press 2013. All
 three speak of who a row is about, not of what a class gives away about everybody in it.
+
+Population uniqueness is estimated by each estimator, and ``dankar`` is the estimate to believe
+(`choose_estimate`).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -22,11 +25,16 @@ from numpy.typing import NDArray
 
 from shoal.core.errors import UsageError
 from shoal.core.model import parse_fraction as exact
-from shoal.measures.risk.dankar import choose_estimate
 from shoal.measures.risk.pitman import pitman
 from shoal.measures.risk.sizes import ClassSizes, UniquenessEstimate, finite_or_none
 from shoal.measures.risk.snb import snb
 from shoal.measures.risk.zayatz import zayatz
+
+NO_ROWS = "the table has no rows"
+NO_POPULATION = "no population table is given"
+NO_FRACTION = "no sampling fraction is given"
+PITMAN_UP_TO = 0.1
+"""The sampling fraction up to which Pitman's model is believed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,11 +49,6 @@ class ClassMembership:
         least = np.full(int(self.person.max(initial=-1)) + 1, np.iinfo(np.int64).max)
         np.minimum.at(least, self.person, counts[self.class_])
         return least
-
-
-NO_ROWS = "the table has no rows"
-NO_POPULATION = "no population table is given"
-NO_FRACTION = "no sampling fraction is given"
 
 
 @dataclass(frozen=True)
@@ -194,13 +197,34 @@ def estimate_population_uniqueness(
     sizes: ClassSizes, fraction: float
 ) -> dict[str, UniquenessEstimate]:
     """Each estimate by its name, and under ``dankar`` the one to believe."""
-    by_pitman, by_zayatz, by_snb = (
-        pitman(sizes, fraction),
-        zayatz(sizes, fraction),
-        snb(sizes, fraction),
-    )
-    believed = choose_estimate(by_pitman, by_zayatz, by_snb, fraction)
-    return {"pitman": by_pitman, "zayatz": by_zayatz, "snb": by_snb, "dankar": believed}
+    three = pitman(sizes, fraction), zayatz(sizes, fraction), snb(sizes, fraction)
+    believed = choose_estimate(*three, fraction)
+    return {**{estimate.estimator: estimate for estimate in three}, "dankar": believed}
+
+
+def choose_estimate(
+    of_pitman: UniquenessEstimate,
+    of_zayatz: UniquenessEstimate,
+    of_snb: UniquenessEstimate,
+    fraction: float,
+) -> UniquenessEstimate:
+    """Dankar's rule: which estimate of population uniqueness to believe.
+
+    Compared on clinical data sets over sampling fractions, Pitman's model was the most accurate up
+    to a fraction of 0.1, and above it the smaller of the slide negative binomial and Zayatz's
+    estimate. Where the chosen model has no estimate, Zayatz's stands in. The result's ``estimator``
+    names where it comes from: ``dankar: pitman``.
+
+    F. Dankar, K. El Emam, A. Neisa, T. Roffey, Estimating the re-identification risk of clinical
+    data sets, BMC Medical Informatics and Decision Making 12:66 (2012).
+    """
+    wanted = of_pitman if fraction <= PITMAN_UP_TO else of_snb
+    if not wanted.is_available:
+        reason = f"{wanted.estimator} has no estimate ({wanted.reason})"
+        wanted = replace(of_zayatz, reason=reason)
+    elif wanted is of_snb and of_zayatz.uniques < wanted.uniques:
+        wanted = of_zayatz
+    return replace(wanted, estimator=f"dankar: {wanted.estimator}")
 
 
 def _assess_population(

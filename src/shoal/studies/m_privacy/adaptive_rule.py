@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from shoal.models._verifiers.adaptive import STRONG
+from shoal.models._verifiers import STRONG_SCORE
 from shoal.studies.claims import AGREES, DIFFERS, FOUND, PARTLY, Claim, Number, Rows, compute_mean
 from shoal.studies.m_privacy.defaults import VERIFICATION
 from shoal.studies.splits import KINDS
@@ -185,7 +185,7 @@ def _choice_claim(rows: Rows, sizes: Sequence[int]) -> Claim:
     why = (
         f"{_describe_costlier(right, each)} {_describe_dominance(each)}From which score a class "
         "counts as large is not "
-        f"printed; ours is {STRONG:g}, and the classes score "
+        f"printed; ours is {STRONG_SCORE:g}, and the classes score "
         f"{' and '.join(f'{score.mean:.3g}' for score in scores)}."
     )
     return Claim(says, THEIRS, ours, verdict, why, (*rest, *scores))

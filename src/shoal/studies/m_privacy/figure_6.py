@@ -19,8 +19,7 @@ from typing import Any
 
 import shoal
 from shoal import ShoalError
-from shoal.models._verifiers import verifiers
-from shoal.models._verifiers.lattice import CoalitionLattice, score_classes
+from shoal.models._verifiers import CoalitionLattice, score_classes, verifiers
 from shoal.studies.claims import Row, Rows, compute_mean
 from shoal.studies.experiment import Experiment, Spec
 from shoal.studies.laboratory import Lab
@@ -111,7 +110,7 @@ def measure_check(
     rule = shoal.KAnonymity(k) & shoal.DistinctDiversity(l)
     class_ = draw_rows_as_class(sample, class_rows, n, split, seed)
     lattice = CoalitionLattice.of(rule, class_, n // 2, "direct")
-    coalitions = lattice.level(lattice.most)[:ASKED]
+    coalitions = lattice.level(lattice.max_size)[:ASKED]
     lattice.broken(coalitions)  # warm
     begun = time.process_time()
     for at in range(len(coalitions)):

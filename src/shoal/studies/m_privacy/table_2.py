@@ -23,8 +23,8 @@ import pyarrow.compute as pc
 import shoal
 from shoal.core.theory.collusion import remove_coalitions, score_fitness
 from shoal.methods.provider_aware import ALPHA as CUTTING
-from shoal.models._verifiers.lattice import ALPHA as VERIFYING
-from shoal.models._verifiers.lattice import BELOW_ONE
+from shoal.models._verifiers import ALPHA as VERIFYING
+from shoal.models._verifiers import BELOW_ONE
 from shoal.studies.claims import (
     AGREES,
     CORRECTED,
