@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -60,18 +60,17 @@ def test_what_fails_leaves_the_old_file_and_no_part(tmp_path, monkeypatch, step,
     assert os.listdir(tmp_path) == ["a.txt"]
 
 
-def test_two_that_write_at_once_do_not_mix(tmp_path):
-    texts = [letter * 200_000 for letter in "abcd"]
+def test_several_that_write_at_once_do_not_meet(tmp_path):
+    path, texts = tmp_path / "a.txt", [letter * 200_000 for letter in "abcd"]
 
-    def write(text):
-        for _ in range(10):
-            write_file(tmp_path / "a.txt", text)
+    def write_often(text):
+        for _ in range(25):
+            write_file(path, text)
 
-    threads = [threading.Thread(target=write, args=(text,)) for text in texts]
-    for one in threads:
-        one.start()
-    while any(one.is_alive() for one in threads):
-        assert not (tmp_path / "a.txt").exists() or (tmp_path / "a.txt").read_text() in texts
-    for one in threads:
-        one.join()
+    with ThreadPoolExecutor(len(texts)) as pool:
+        writers = [pool.submit(write_often, text) for text in texts]
+        while not all(writer.done() for writer in writers):
+            assert not path.exists() or path.read_text() in texts
+        for writer in writers:
+            writer.result()  # raises what the writing raised
     assert os.listdir(tmp_path) == ["a.txt"]

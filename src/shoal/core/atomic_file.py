@@ -30,21 +30,36 @@ def write_file(
     part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     try:
         try:
-            # As bytes: a system's own line ends would be another content.
-            binary = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
             _remove_leftovers(path)
-            with open(os.open(part, binary, mode), "wb") as file:
-                temporary_files.lock_file(file.fileno())
+            with open(_create_locked(part, mode), "wb") as file:
                 file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
-            os.replace(part, path)
+                if os.name == "posix":  # while it is locked, nobody takes it for left over
+                    os.replace(part, path)
+            if os.name != "posix":
+                os.replace(part, path)
         finally:  # where Ctrl-C comes meanwhile, too
             part.unlink(missing_ok=True)
     except OSError as error:
         raise OutputError(
             f"{path.name} cannot be written: {error.strerror or 'the disk failed'}.", hint
         ) from None
+
+
+def _create_locked(part: Path, mode: int) -> int:
+    """A new file, locked; made again where another process took it for left over before that."""
+    # As bytes: a system's own line ends would be another content.
+    binary = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    while True:
+        file = os.open(part, binary, mode)
+        with suppress(FileNotFoundError):
+            if temporary_files.lock_file(file) is not False and os.path.samestat(
+                os.fstat(file), os.lstat(part)
+            ):
+                return file
+        os.close(file)
+        part.unlink(missing_ok=True)
 
 
 def _remove_leftovers(path: Path) -> None:
