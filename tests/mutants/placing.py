@@ -139,7 +139,10 @@ class File:
 
     def find(self, line: str, function: Function) -> Iterator[Place]:
         """Where in a function the tokens of a line stand as whole lines."""
-        wanted = [token.string for token in _tokens(line)]
+        try:
+            wanted = [token.string for token in _tokens(line)]
+        except (tokenize.TokenError, IndentationError):
+            raise CannotBePlacedError("the line before is not Python") from None
         assert function.end_lineno is not None
         own = [t for t in self._tokens if function.lineno <= t.start[0] <= function.end_lineno]
         texts = [token.string for token in own]
@@ -166,12 +169,6 @@ def _functions(node: ast.AST, outer: Sequence[str]) -> Iterator[tuple[str, Funct
 
 
 def _tokens(text: str) -> list[tokenize.TokenInfo]:
-    """The tokens that mean something; a line alone may be the head of a block."""
-    found = []
-    try:
-        for token in tokenize.generate_tokens(io.StringIO(text).readline):
-            if token.type not in SILENT | END:
-                found.append(token)
-    except (tokenize.TokenError, IndentationError):
-        pass
-    return found
+    """The tokens that mean something."""
+    every = tokenize.generate_tokens(io.StringIO(text).readline)
+    return [token for token in every if token.type not in SILENT | END]

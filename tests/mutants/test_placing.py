@@ -80,6 +80,12 @@ def test_a_change_that_is_not_python_is_told(tmp_path):
         place(tmp_path, code, "if a >= b")
 
 
+def test_a_line_before_that_is_not_python_is_told(tmp_path):
+    code = "class Rule:\n    def holds(self, a, b):\n        return sum(a, b)\n"
+    with pytest.raises(CannotBePlacedError, match="the line before is not Python"):
+        place(tmp_path, code, "return sum(a, b", "return 0")
+
+
 def test_a_compiled_line_is_run_by_whoever_calls_it_through_other_kernels(tmp_path):
     (tmp_path / "kernel.py").write_text(KERNEL, encoding="utf-8")
     (tmp_path / "caller.py").write_text(CALLER, encoding="utf-8")
