@@ -42,6 +42,14 @@ sys.exit(int(server.recv(16) or b"1"))
 """A program that hands its arguments, folder, environment and files to a process that forks."""
 
 
+@pytest.fixture(autouse=True, scope="session")
+def no_waiting_for_the_disk() -> Iterator[None]:
+    """The machine that runs the tests keeps its power: nothing is written through to the disk."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", os.fstat)  # which refuses what fsync refuses: a closed file
+        yield
+
+
 @pytest.fixture(scope="session")
 def command_line(tmp_path_factory) -> dict[str, str]:
     """An environment whose `shoal` and `python` are those of the interpreter running the tests.
