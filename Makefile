@@ -8,6 +8,9 @@ READY := $(VENV)/.ready
 DOCS_READY := $(VENV)/.ready-docs
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
+# Whatever the shell says: compiled modules are kept, or every process of the tests compiles all.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-long replay coverage mutants lint docs bench clean
 

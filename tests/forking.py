@@ -21,6 +21,7 @@ import types
 import warnings
 from contextlib import suppress
 from pathlib import Path
+from typing import NoReturn
 
 LOADED = (
     "pandas",
@@ -54,7 +55,7 @@ def serve(address: str) -> None:
         caller, _ = server.accept()
         if os.fork() == 0:
             server.close()
-            os._exit(answer(caller, main))
+            answer(caller, main)
         caller.close()
         with suppress(ChildProcessError):  # those that are done; there may be none
             while os.waitpid(-1, os.WNOHANG)[0]:
@@ -75,27 +76,29 @@ def warm() -> None:
             "intersection", [release, release], targets=table, schema=make_hospital_schema()
         )
     gc.collect()  # closes connections, whose threads no fork would have
+    gc.freeze()  # a collection in a fork need not look at, and so copy, all that is loaded
 
 
-def answer(caller: socket.socket, main) -> int:
-    """Run what a caller asks in a process of its own, and tell the caller how it ended."""
+def answer(caller: socket.socket, main) -> NoReturn:
+    """Run what a caller asks, and tell the caller how it ended; a crash says nothing, which is 1.
+
+    The caller may end before this process: whatever is written is on its way by then.
+    """
     asked, files, *_ = socket.recv_fds(caller, LARGEST, 3)
-    child = os.fork()
-    if child == 0:
-        for place, file in enumerate(files):
-            os.dup2(file, place)
-        sys.stdin, sys.stdout, sys.stderr = (
-            open(place, mode, closefd=False)  # noqa: SIM115
-            for place, mode in enumerate("rww")
-        )  # what is known of the old ones, such as where they stand, is not so of these
-        run(json.loads(asked), main)
-    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    caller.sendall(str(code if code >= 0 else 1).encode())
-    return 0
+    for place, file in enumerate(files):
+        os.dup2(file, place)
+        os.close(file)
+    sys.stdin, sys.stdout, sys.stderr = (
+        open(place, mode, closefd=False)  # noqa: SIM115
+        for place, mode in enumerate("rww")
+    )  # what is known of the old ones, such as where they stand, is not so of these
+    code = run(json.loads(asked), main)
+    caller.sendall(str(code).encode())
+    os._exit(code)
 
 
-def run(asked, main) -> None:
-    """The command line, as its caller would have started it."""
+def run(asked, main) -> int:
+    """The command line, as its caller would have started it; its exit code."""
     code = 1
     try:
         os.chdir(asked["folder"])
@@ -111,10 +114,9 @@ def run(asked, main) -> None:
         code = left.code if isinstance(left.code, int) else int(left.code is not None)
     except BaseException:
         traceback.print_exc()
-    finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(code)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    return code
 
 
 def block(code: str) -> None:

@@ -40,7 +40,12 @@ class Killer:
 
     def __init__(self) -> None:
         self._server = subprocess.Popen(
-            [sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [sys.executable, __file__],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            # A compiled module that is written would be a point, the first time.
+            env=os.environ | {"PYTHONDONTWRITEBYTECODE": "1"},
         )
 
     def __enter__(self) -> Killer:

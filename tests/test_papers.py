@@ -36,6 +36,12 @@ def papers():
         sys.path.remove(str(DOCS))
 
 
+@pytest.fixture(scope="module")
+def documents(papers):
+    """The committed results of every study."""
+    return papers.read(DOCS / "papers" / "results")
+
+
 def charts(rows):
     return {
         "hits": draw_lines(rows, x="k", y="hit", by="", title="Hits", about="Hits | by k."),
@@ -96,9 +102,9 @@ def wrong(document) -> list[str]:
     return [f"{document['study']}: {one}" for one in numbers(document) if not same(one)]
 
 
-def test_the_page_of_claims_is_what_the_results_say(papers):
+def test_the_page_of_claims_is_what_the_results_say(papers, documents):
     page = (DOCS / "papers" / "index.md").read_text(encoding="utf-8")
-    assert page.rstrip("\n") == papers.index(papers.read(DOCS / "papers" / "results")).rstrip("\n")
+    assert page.rstrip("\n") == papers.index(documents).rstrip("\n")
 
 
 def told(claim) -> dict:
@@ -125,9 +131,8 @@ def unlike(document) -> list[str]:
     return [f"{document['study']}: {one}" for one in bad]
 
 
-def test_every_claim_number_and_chart_of_every_study_is_made_again_from_its_rows(papers):
+def test_every_claim_number_and_chart_of_every_study_is_made_again_from_its_rows(papers, documents):
     """After a run: `python docs/papers.py --from studies/`."""
-    documents = papers.read(DOCS / "papers" / "results")
     assert [one["study"] for one in documents] == list(shoal.experiments())
     assert [one["study"] for one in documents if papers.unfit(one)] == []
     assert [line for one in documents for line in unlike(one)] == []

@@ -13,6 +13,9 @@ import pytest
 
 import shoal
 
+pytestmark = pytest.mark.long
+"""It draws every chart and writes every page: `test_docs` has each page's links and blocks."""
+
 ROOT = Path(__file__).parent.parent
 
 

@@ -208,7 +208,7 @@ def plain(tables):
     }
 
 
-@pytest.mark.parametrize("k", PEERS)
+@pytest.mark.parametrize("k", [10, *(pytest.param(k, marks=pytest.mark.long) for k in (5, 50))])
 def test_adult_loses_no_more_than_with_the_best_of_the_peers(adult, tmp_path, k):
     """NCP counted from the published file, by the convention of the peers' own numbers."""
     schema = shoal.Schema.of(
@@ -279,7 +279,7 @@ def halves(adult, request, tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("k", PVP)
+@pytest.mark.parametrize("k", [5, *(pytest.param(k, marks=pytest.mark.long) for k in (10, 20))])
 def test_two_halves_of_adult_give_away_what_was_measured(halves, tmp_path, k):
     releases = [
         shoal.publish(halves / f"{name}.csv", SCHEMA, shoal.KAnonymity(k), out=tmp_path / name)

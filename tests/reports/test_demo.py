@@ -11,14 +11,39 @@ import pytest
 from click.testing import CliRunner
 
 import shoal
+from shoal import bundled
 from shoal.cli.main import main
+from shoal.reports.demo import make_hospital_schema
+from shoal.reports.document import Page
 
 README = Path(__file__).parents[2] / "README.md"
 
 
 @pytest.fixture(scope="module")
-def demo(tmp_path_factory):
-    return shoal.demo(tmp_path_factory.mktemp("demo") / "story")
+def told(tmp_path_factory):
+    """The demo, as the command line makes it where an earlier one lies, and what it prints."""
+    folder, made = tmp_path_factory.mktemp("demo") / "story", []
+    folder.mkdir()
+    earlier, release = bundled.path("st_anna.csv"), folder / "st_anna-k-anonymity"
+    shoal.publish(earlier, make_hospital_schema(), "k-anonymity k=9", out=release)
+    for name in ("index.html", "report.html"):
+        Page("The earlier story", ()).write(folder / name)
+
+    def keep(*arguments, **options):
+        made.append(run_demo(*arguments, **options))
+        return made[0]
+
+    run_demo = shoal.demo
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(shoal, "demo", keep)
+        done = CliRunner().invoke(main, ["demo", "-o", str(folder), "--json"])
+    assert done.exit_code == 0, done.output
+    return made[0], json.loads(done.stdout)
+
+
+@pytest.fixture(scope="module")
+def demo(told):
+    return told[0]
 
 
 def test_the_page_and_the_releases_are_there(demo):
@@ -71,11 +96,12 @@ def test_the_readme_tells_what_it_finds(demo):
     assert f"a single possible diagnosis for {weak.exposed} of them" in text
 
 
-def test_it_can_be_run_again_and_on_the_command_line(demo):
-    done = CliRunner().invoke(main, ["demo", "-o", str(demo.page.parent), "--json"])
-    assert done.exit_code == 0, done.output
-    told = json.loads(done.stdout)
-    assert told["edition"] == 1
-    assert told["findings"]["k-anonymity"]["exposed"] == demo.findings["k-anonymity"].exposed
-    assert Path(told["page"]) == demo.page
-    assert demo.page.is_file()
+def test_it_can_be_run_again_and_on_the_command_line(told):
+    demo, printed = told
+    assert printed["edition"] == 1
+    assert printed["findings"]["k-anonymity"]["exposed"] == demo.findings["k-anonymity"].exposed
+    assert Path(printed["page"]) == demo.page
+    for page in (demo.page, demo.report):
+        assert "The earlier story" not in page.read_text(encoding="utf-8")
+    manifest = json.loads((demo.page.parent / "st_anna-k-anonymity/manifest.json").read_text())
+    assert manifest["rule"] == "k-anonymity k=5"
