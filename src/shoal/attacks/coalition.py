@@ -49,7 +49,7 @@ from shoal.core.theory.adversary_view import (
     get_contributions,
     show_labels,
 )
-from shoal.core.theory.collusion import find_strongest
+from shoal.core.theory.collusion import find_largest_contributors
 
 # Which providers work together.
 
@@ -153,7 +153,7 @@ def _bound_confidence(shares: Contributions, members: int) -> NDArray[np.float64
     with the most rows provided in all.
     """
     top = shares.values.largest(shares.values.count)
-    taken, _ = find_strongest(shares, np.minimum(members, shares.provider_counts))
+    taken, _ = find_largest_contributors(shares, np.minimum(members, shares.provider_counts))
     others = np.maximum(shares.rows - top - taken, 0)
     return np.asarray(top / np.maximum(top + others, 1))
 

@@ -13,15 +13,6 @@ the `shoal.core.axis.Axis` that everything else works with.
     equal_width(8, 4, 2)        from the data's range       [17-25]
     equal_frequency(8, 4, 2)    from the data's counts      [17-22]
 
-The levels of a tree over leaves that are in order: intervals, calendar, masked codes, bins.
-
-Each function takes the leaves and returns one `Level`: runs of leaves with a label each.
-
-Taxonomies as rows, leaf first and root last: checked, ordered, read from ARX's CSV and mappings.
-
-    Bachelors;Undergraduate;Higher education;*
-    11th;High School;Secondary education;*
-
 Messages name lines and counts, never a label.
 """
 
@@ -55,7 +46,7 @@ from shoal.core.labels import (
 )
 from shoal.core.ordered_bands import order_bands
 
-# The levels of a tree over leaves that are in order: intervals, calendar, masked codes, bins.
+# The levels of a tree over leaves that are in order: runs of leaves with a label each
 
 
 Floats = NDArray[np.float64]
@@ -258,22 +249,15 @@ def taxonomy_level(labels: Sequence[str]) -> Level:
     return group_runs(np.array([*labels, None], dtype=object)[:-1], lambda first, _: labels[first])
 
 
-# Taxonomies as rows, leaf first and root last: checked, ordered, read from ARX's CSV and mappings.
+# Taxonomies as rows, leaf first and root last: checked, ordered, read from ARX's CSV and mappings
+#
+#     Bachelors;Undergraduate;Higher education;*
+#     11th;High School;Secondary education;*
 
 
 _NUMBER = re.compile(r"-?\d+(\.\d+)?")
 
 TaxonomyRows = tuple[tuple[str, ...], ...]
-
-
-def read_taxonomy(content: str) -> TaxonomyRows:
-    """The rows of ARX's CSV: separated by ``;`` or ``,``, no header; blank lines are skipped."""
-    content = content.removeprefix("\ufeff")
-    rows, lines = _split(content, ";")
-    if rows and len(rows[0]) == 1:
-        rows, lines = _split(content, ",")
-    check_taxonomy(rows, lines)
-    return tuple(rows)
 
 
 def _split(content: str, delimiter: str) -> tuple[list[tuple[str, ...]], list[int]]:
@@ -289,18 +273,6 @@ def _split(content: str, delimiter: str) -> tuple[list[tuple[str, ...]], list[in
         fact = f"Line {reader.line_num} of the hierarchy is not CSV."
         raise HierarchyError(fact, "Check its quotes and its longest cell.") from None
     return rows, lines
-
-
-def write_taxonomy(axis: Axis) -> str:
-    """The leaves of an axis with the nodes above them as ARX's CSV, separated by ``;``."""
-    columns = [[format_value(leaf) for leaf in axis.leaves]]
-    for level in axis.levels:
-        sizes = np.diff(np.append(level.starts, len(axis.leaves)))
-        columns.append(np.repeat(np.array(level.labels, dtype=object), sizes).tolist())
-    out = io.StringIO()
-    rows = ((*row, axis.root) for row in zip(*columns, strict=True))
-    csv.writer(out, delimiter=";", lineterminator="\n").writerows(rows)
-    return out.getvalue()
 
 
 def flatten_mapping(mapping: Mapping[Any, Any]) -> TaxonomyRows:
@@ -381,13 +353,13 @@ def _check_labels(rows: Sequence[Sequence[str]], height: int) -> None:
         for group, label in zip(leaves, row[1:-1], strict=True):
             group.setdefault(label, set()).add(row[0])
     values = {row[0] for row in rows}
-    seen: dict[str, set[str]] = {rows[0][-1]: {row[0] for row in rows}}
-    seen.setdefault(ROOT, seen[rows[0][-1]])
+    members_by_label: dict[str, set[str]] = {rows[0][-1]: {row[0] for row in rows}}
+    members_by_label.setdefault(ROOT, members_by_label[rows[0][-1]])
     twice = 0
     for level in leaves:
         for label, members in level.items():
             if len(members) > 1:
-                twice += seen.setdefault(label, members) != members
+                twice += members_by_label.setdefault(label, members) != members
                 twice += label in values and label not in members
     if twice:
         raise HierarchyError(
@@ -431,7 +403,7 @@ def sort_by_value(texts: Sequence[str]) -> list[str]:
     return list(texts)
 
 
-# Hierarchies: how one attribute generalises, said without its data.
+# Hierarchies
 
 
 DATE_LEVELS = ("day", "month", "quarter", "year", "decade")
@@ -465,7 +437,7 @@ class Hierarchy(ABC):
         return self._plain()
 
     @abstractmethod
-    def _grow(self, given: ColumnDomain) -> Axis: ...
+    def _grow(self, domain: ColumnDomain) -> Axis: ...
 
     @abstractmethod
     def _plain(self) -> Any: ...
@@ -498,12 +470,12 @@ class Hierarchy(ABC):
 class Flat(Hierarchy):
     """No order and no groups: any set of values may be published."""
 
-    def _grow(self, given: ColumnDomain) -> Axis:
-        counts = np.zeros(len(given.values), int) if given.counts is None else given.counts
-        values = given.places().tolist() if given.kind == "number" else given.values
+    def _grow(self, domain: ColumnDomain) -> Axis:
+        counts = np.zeros(len(domain.values), int) if domain.counts is None else domain.counts
+        values = domain.places().tolist() if domain.kind == "number" else domain.values
         pairs = zip(values, counts.tolist(), strict=True)
         leaves = tuple(v for v, _ in sorted(pairs, key=lambda pair: (-pair[1], pair[0])))
-        return Axis(given.name, given.kind, "flat", leaves, given.null)
+        return Axis(domain.name, domain.kind, "flat", leaves, domain.null)
 
     def _plain(self) -> Any:
         return "flat"
@@ -528,18 +500,18 @@ class Ordered(Hierarchy):
                 'hierarchy = { ordered = ["low", "medium", "high"] }',
             )
 
-    def _grow(self, given: ColumnDomain) -> Axis:
-        if given.kind in ("number", "date"):
-            return _on_line(given, "ordered", *given.line(), ())
-        return Axis(given.name, given.kind, "ordered", self._leaves(given), given.null)
+    def _grow(self, domain: ColumnDomain) -> Axis:
+        if domain.kind in ("number", "date"):
+            return _on_line(domain, "ordered", *domain.line(), ())
+        return Axis(domain.name, domain.kind, "ordered", self._leaves(domain), domain.null)
 
-    def _leaves(self, given: ColumnDomain) -> tuple[str, ...]:
-        present = sorted(given.values)
+    def _leaves(self, domain: ColumnDomain) -> tuple[str, ...]:
+        present = sorted(domain.values)
         if not self.values:
             return order_bands(present) or tuple(sort_by_value(present))
         if missing := len(set(present) - set(self.values)):
             raise HierarchyError(
-                f"Column {given.name!r} has {missing:,} values that its order does not name.",
+                f"Column {domain.name!r} has {missing:,} values that its order does not name.",
                 "name every value of the column in the order.",
             )
         return tuple(value for value in self.values if value in set(present))
@@ -575,8 +547,8 @@ class Intervals(Hierarchy):
         if self.bottom is not None and self.top is not None and self.bottom >= self.top:
             raise HierarchyError("The bottom of the intervals is not below their top.", "top=80")
 
-    def _grow(self, given: ColumnDomain) -> Axis:
-        places, span = given.line(("number",))
+    def _grow(self, domain: ColumnDomain) -> Axis:
+        places, span = domain.line(("number",))
         low = -math.inf if self.bottom is None else self.bottom
         high = math.inf if self.top is None else self.top
         stated = [*self.widths, self.origin, *(x for x in (low, high) if math.isfinite(x))]
@@ -588,7 +560,7 @@ class Intervals(Hierarchy):
             index = [i // step for i in finest]
             level = interval_level(places, index, width, self.origin, (low, high), whole)
             levels.append(level)
-        return _on_line(given, "tree", places, span, levels)
+        return _on_line(domain, "tree", places, span, levels)
 
     def _plain(self) -> Any:
         table: dict[str, Any] = {"intervals": list(self.widths)}
@@ -607,8 +579,8 @@ class Prefixes(Hierarchy):
         if not lengths or not all(isinstance(n, int) and n > 0 for n in lengths):
             raise HierarchyError("Prefixes need lengths of 1 or more.", "prefixes(4, 3, 2)")
 
-    def _grow(self, given: ColumnDomain) -> Axis:
-        leaves = tuple(sorted(given.values, key=format_value))  # so that a prefix is one range
+    def _grow(self, domain: ColumnDomain) -> Axis:
+        leaves = tuple(sorted(domain.values, key=format_value))  # so that a prefix is one range
         texts = [format_value(leaf) for leaf in leaves]
         lengths = self.lengths or range(1, max(map(len, texts), default=0))
         taken: dict[str, tuple[int, int]] = {}
@@ -617,11 +589,11 @@ class Prefixes(Hierarchy):
         for length in sorted(set(lengths), reverse=True):
             level = masked_level(texts, length, taken)
             # Where the codes decide, a length that joins nothing is no level, nor is one that is *.
-            joins = len(level.starts) < nodes and (len(level.starts) > 1 or given.null)
+            joins = len(level.starts) < nodes and (len(level.starts) > 1 or domain.null)
             if self.lengths or joins:
                 levels.append(level)
             nodes = len(level.starts)
-        return Axis(given.name, given.kind, "tree", leaves, given.null, tuple(levels))
+        return Axis(domain.name, domain.kind, "tree", leaves, domain.null, tuple(levels))
 
     def _plain(self) -> Any:
         return "prefixes" if self.lengths is None else {"prefixes": list(self.lengths)}
@@ -640,10 +612,10 @@ class Dates(Hierarchy):
                 "Some of day, month, quarter, year, decade, in this order.",
             )
 
-    def _grow(self, given: ColumnDomain) -> Axis:
-        places, span = given.line(("date",))
+    def _grow(self, domain: ColumnDomain) -> Axis:
+        places, span = domain.line(("date",))
         levels = [calendar_level(places, unit) for unit in self.levels if unit != "day"]
-        return _on_line(given, "tree", places, span, levels)
+        return _on_line(domain, "tree", places, span, levels)
 
     def _plain(self) -> Any:
         return "dates" if self.levels == DATE_LEVELS else {"dates": list(self.levels)}
@@ -663,22 +635,24 @@ class Tree(Hierarchy):
     def __post_init__(self) -> None:
         check_taxonomy(self.rows, range(1, len(self.rows) + 1))
 
-    def _grow(self, given: ColumnDomain) -> Axis:
-        pairs = [(parse_leaf(row[0], given.kind), row) for row in sort_taxonomy(self.rows)]
+    def _grow(self, domain: ColumnDomain) -> Axis:
+        pairs = [(parse_leaf(row[0], domain.kind), row) for row in sort_taxonomy(self.rows)]
         pairs = [(leaf, row) for leaf, row in pairs if leaf is not None]
         leaves = tuple(leaf for leaf, _ in pairs)
         if len(set(leaves)) < len(leaves):
             raise HierarchyError(
-                f"Column {given.name!r}: {len(leaves) - len(set(leaves))} leaves of its hierarchy "
+                f"Column {domain.name!r}: {len(leaves) - len(set(leaves))} leaves of its hierarchy "
                 "are written in two ways.",
                 "Keep one row for each number or date.",
             )
         columns = list(zip(*(row for _, row in pairs), strict=True))
         levels = tuple(taxonomy_level(column) for column in columns[1:-1])
-        places = _ascending(given, leaves)
+        places = _ascending(domain, leaves)
         root = self.rows[0][-1]
-        axis = Axis(given.name, given.kind, "tree", leaves, given.null, levels, places, root=root)
-        given.refuse_uncovered(axis)
+        axis = Axis(
+            domain.name, domain.kind, "tree", leaves, domain.null, levels, places, root=root
+        )
+        domain.refuse_uncovered(axis)
         return axis
 
     def _plain(self) -> Any:
@@ -699,24 +673,24 @@ class _Binned(Hierarchy):
                 "From fine to coarse, each a multiple of the next: equal_width(8, 4, 2)",
             )
 
-    def _grow(self, given: ColumnDomain) -> Axis:
-        places, span = given.line()
-        finest = np.minimum(self._finest(given, places, span), self.bins[0] - 1)
-        leaves = positions_to_values(given.kind, places)
+    def _grow(self, domain: ColumnDomain) -> Axis:
+        places, span = domain.line()
+        finest = np.minimum(self._finest(domain, places, span), self.bins[0] - 1)
+        leaves = positions_to_values(domain.kind, places)
         levels = [binned_level(finest // (self.bins[0] // count), leaves) for count in self.bins]
         # One bin of all would print the smallest and the largest value that anybody has: it is *.
-        several = [level for level in levels if len(level.starts) > 1 or given.null]
-        return _on_line(given, "tree", places, span, several)
+        several = [level for level in levels if len(level.starts) > 1 or domain.null]
+        return _on_line(domain, "tree", places, span, several)
 
     @abstractmethod
-    def _finest(self, given: ColumnDomain, places: Floats, span: Ends) -> NDArray[np.int64]: ...
+    def _finest(self, domain: ColumnDomain, places: Floats, span: Ends) -> NDArray[np.int64]: ...
 
 
 @dataclass(frozen=True)
 class EqualWidth(_Binned):
     """Numbers or dates in equally wide parts of the data's range (or of the bounds)."""
 
-    def _finest(self, given: ColumnDomain, places: Floats, span: Ends) -> NDArray[np.int64]:
+    def _finest(self, domain: ColumnDomain, places: Floats, span: Ends) -> NDArray[np.int64]:
         range_ = span[1] - span[0] or 1.0
         return np.floor((places - span[0]) / range_ * self.bins[0]).astype(np.int64)
 
@@ -728,9 +702,9 @@ class EqualWidth(_Binned):
 class EqualFrequency(_Binned):
     """Numbers or dates in parts with about equally many rows."""
 
-    def _finest(self, given: ColumnDomain, places: Floats, span: Ends) -> NDArray[np.int64]:
-        counts = np.ones(len(given.values), np.int64) if given.counts is None else given.counts
-        at = np.searchsorted(places, given.places())
+    def _finest(self, domain: ColumnDomain, places: Floats, span: Ends) -> NDArray[np.int64]:
+        counts = np.ones(len(domain.values), np.int64) if domain.counts is None else domain.counts
+        at = np.searchsorted(places, domain.places())
         rows = np.bincount(at, weights=counts, minlength=len(places)).astype(np.int64)
         middle = 2 * np.cumsum(rows) - rows  # twice the rank of a leaf's middle row, in integers
         return np.asarray(middle * self.bins[0] // max(2 * int(rows.sum()), 1), dtype=np.int64)
@@ -788,27 +762,80 @@ def equal_frequency(*bins: int) -> EqualFrequency:
 
 
 def from_arx_csv(content: str, source: str = "") -> Tree:
-    """The taxonomy of ARX's CSV text: ``leaf;group;...;*``, separated by ``;`` or ``,``."""
-    return Tree(read_taxonomy(content), source)
+    """Read a taxonomy in ARX's CSV format.
+
+    Parameters
+    ----------
+    content : str
+        One line for each value, leaf first and root last, ``leaf;group;...;*``, separated by ``;``
+        or ``,``; there is no header, and blank lines are skipped.
+    source : str
+        The name of the file, which a schema keeps instead of the rows.
+
+    Returns
+    -------
+    Tree
+        The hierarchy, for ``shoal.quasi(...)``.
+
+    Raises
+    ------
+    HierarchyError
+        Where the rows are not one tree; the message names lines, never labels.
+
+    Examples
+    --------
+    >>> from_arx_csv("Italy;Europe;*\\nJapan;Asia;*").rows
+    (('Italy', 'Europe', '*'), ('Japan', 'Asia', '*'))
+    """
+    content = content.removeprefix("\ufeff")
+    rows, lines = _split(content, ";")
+    if rows and len(rows[0]) == 1:
+        rows, lines = _split(content, ",")
+    check_taxonomy(rows, lines)
+    return Tree(tuple(rows), source)
 
 
 def to_arx_csv(axis: Axis) -> str:
-    """The axis as ARX's CSV text, one row for each leaf but null."""
-    return write_taxonomy(axis)
+    """Write an axis as ARX's CSV text, separated by ``;``: one row for each leaf but null.
+
+    Parameters
+    ----------
+    axis : Axis
+        A column's leaves and levels, as `Hierarchy.grow` makes them.
+
+    Returns
+    -------
+    str
+        Text that `from_arx_csv` reads back.
+
+    Examples
+    --------
+    >>> axis = tree({"Europe": ["Italy"], "Asia": ["Japan"]}).grow("country", "category", ["Italy"])
+    >>> to_arx_csv(axis)
+    'Italy;Europe;*\\nJapan;Asia;*\\n'
+    """
+    columns = [[format_value(leaf) for leaf in axis.leaves]]
+    for level in axis.levels:
+        sizes = np.diff(np.append(level.starts, len(axis.leaves)))
+        columns.append(np.repeat(np.array(level.labels, dtype=object), sizes).tolist())
+    out = io.StringIO()
+    rows = ((*row, axis.root) for row in zip(*columns, strict=True))
+    csv.writer(out, delimiter=";", lineterminator="\n").writerows(rows)
+    return out.getvalue()
 
 
 def _on_line(
-    given: ColumnDomain, shape: str, places: Floats, span: Ends, levels: Sequence[Level]
+    domain: ColumnDomain, shape: str, places: Floats, span: Ends, levels: Sequence[Level]
 ) -> Axis:
-    leaves = positions_to_values(given.kind, places)
-    return Axis(given.name, given.kind, shape, leaves, given.null, tuple(levels), places, span)
+    leaves = positions_to_values(domain.kind, places)
+    return Axis(domain.name, domain.kind, shape, leaves, domain.null, tuple(levels), places, span)
 
 
-def _ascending(given: ColumnDomain, leaves: Sequence[Any]) -> Floats | None:
+def _ascending(domain: ColumnDomain, leaves: Sequence[Any]) -> Floats | None:
     """The leaves' positions when the tree keeps them in order; only then is a node an interval."""
-    if given.kind not in ("number", "date") or not leaves:
+    if domain.kind not in ("number", "date") or not leaves:
         return None
-    places = to_positions(leaves, given.kind)
+    places = to_positions(leaves, domain.kind)
     return places if bool(np.all(np.diff(places) > 0)) else None
 
 

@@ -24,8 +24,8 @@ from shoal.core.theory.collusion import (
     Collusion,
     ProviderCounts,
     cap_weights,
-    find_fewest_rows,
     find_heaviest,
+    find_row_breaches,
     search_classes,
 )
 
@@ -87,5 +87,5 @@ class AlphaK(Rule):
             )
 
         shares = groups.contributed_on(self.on)
-        few = find_fewest_rows(shares, most, self.k)
+        few = find_row_breaches(shares, most, self.k)
         return search_classes(shares, most, ~self.holds(groups), find, few.broken).or_else(few)

@@ -142,8 +142,8 @@ class CkSafety(Rule):
             disclosure.sign_classes(groups.concentrated(self.on), self.k),
             np.arange(1, self.k + 1),
         )
-        most = (signatures.least[:, 1:-1] ** (1 / atoms)).min(initial=1.0)
-        own = (signatures.least[:, 1:] * signatures.odds[:, np.newaxis]).min(axis=0)
+        most = (signatures.min_chance[:, 1:-1] ** (1 / atoms)).min(initial=1.0)
+        own = (signatures.min_chance[:, 1:] * signatures.odds[:, np.newaxis]).min(axis=0)
         with np.errstate(divide="ignore"):
             least = (float(self.bound) / own[:-1]) ** (1 / (self.k + 1 - atoms))
         if own[-1] <= self.bound or least.max(initial=0.0) >= most:
@@ -195,14 +195,14 @@ class CkSafety(Rule):
     def _single_disclosure(self, signatures: ClassSignatures) -> Floats:
         """Per signature a bound of the ratio, whatever the others are; −1: there is none."""
         shares = _powers(float(self.gamma or 1), self.k + 1)
-        own = (signatures.least * shares[::-1])[:, 1:].min(axis=1) * signatures.odds
-        helps = (signatures.least < shares * (1 - NEAR))[:, :-1].any(axis=1)
+        own = (signatures.min_chance * shares[::-1])[:, 1:].min(axis=1) * signatures.odds
+        helps = (signatures.min_chance < shares * (1 - NEAR))[:, :-1].any(axis=1)
         return np.where(helps, -1.0, own)
 
     def _holds_singly(self, signatures: ClassSignatures) -> Mask:
         ratio, bound = self._single_disclosure(signatures), float(self.bound)
         shares = _powers(float(self.gamma or 1), self.k + 1)
-        close = is_near(ratio, bound) | is_near(signatures.least, shares)[:, 1:-1].any(axis=1)
+        close = is_near(ratio, bound) | is_near(signatures.min_chance, shares)[:, 1:-1].any(axis=1)
         holds = ratio > bound
         for i in np.flatnonzero(close):
             holds[i] = self._holds_singly_exact(tuple(signatures.rows[i].tolist()))

@@ -13,7 +13,7 @@ from shoal.core.errors import UndecidedError
 from shoal.core.histogram import Histogram, ValueSets
 from shoal.core.model import Mask, Rule, parse_whole_number
 from shoal.core.tally import Groups
-from shoal.core.theory.collusion import Collusion, find_fewest_values
+from shoal.core.theory.collusion import Collusion, find_value_breaches
 
 MOST_STEPS = 200_000
 """So many sets of negations are tried in one class before the search is given up."""
@@ -75,7 +75,7 @@ class DistinctDiversity(Rule):
         shares = groups.contributed_on(self.on)
         if self.l == 1:  # somebody is left, who has a value
             return Collusion.none(len(shares))
-        return find_fewest_values(shares.without_blanks, most, self.l)
+        return find_value_breaches(shares.without_blanks, most, self.l)
 
     def per_class(self, groups: Groups) -> NDArray[np.float64]:
         """Distinct values per class; of sets one more than the fewest negations that settle one."""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from shoal.core.model import Mask, Rule, parse_whole_number
 from shoal.core.tally import Groups
-from shoal.core.theory.collusion import Collusion, find_fewest_rows
+from shoal.core.theory.collusion import Collusion, find_row_breaches
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class KAnonymity(Rule):
 
     def broken_by(self, groups: Groups, most: NDArray[np.int64]) -> Collusion:
         """The coalitions that leave fewer than k rows."""
-        return find_fewest_rows(groups.contributed, most, self.k)
+        return find_row_breaches(groups.contributed, most, self.k)
 
     def per_class(self, groups: Groups) -> NDArray[np.float64]:
         """Rows per class."""

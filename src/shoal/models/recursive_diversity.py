@@ -28,7 +28,7 @@ from shoal.core.theory.collusion import (
     Weights,
     cap_weights,
     find_heaviest,
-    find_strongest,
+    find_largest_contributors,
     search_classes,
     sum_largest,
     undecided_error,
@@ -100,7 +100,7 @@ class RecursiveDiversity(Rule):
         """
         shares = groups.contributed_on(self.on)
         first, tail = self._first_and_tail(groups)
-        left = np.maximum(tail - find_strongest(shares, most)[0], 0)
+        left = np.maximum(tail - find_largest_contributors(shares, most)[0], 0)
         safe = is_at_most([first], [left], Fraction(self.c), strict=True)
 
         def find(_: NDArray[np.int32], counts: ProviderCounts, most: int) -> list[int] | None:

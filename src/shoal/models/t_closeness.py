@@ -20,7 +20,7 @@ from shoal.core.theory.collusion import (
     ProviderCounts,
     Sums,
     find_exceeding,
-    find_strongest,
+    find_largest_contributors,
     search_classes,
     undecided_error,
 )
@@ -122,7 +122,7 @@ class TCloseness(Rule):
         Taking away r of n rows moves the distance by at most r / n, so many classes are safe.
         """
         shares = groups.contributed_on(self.on)
-        moved = self.per_class(groups) + find_strongest(shares, most)[0] / shares.rows
+        moved = self.per_class(groups) + find_largest_contributors(shares, most)[0] / shares.rows
         sums = SUMS[self.distance](shares.values)
 
         def find(values: NDArray[np.int32], counts: ProviderCounts, most: int) -> list[int] | None:

@@ -18,8 +18,8 @@ from shoal.core.theory import collusion as fewest_module
 from shoal.core.theory.collusion import (
     count_members,
     find_breaches,
-    find_fewest_values,
     find_smallest_union,
+    find_value_breaches,
 )
 from shoal.kernels import coalition as collude
 from shoal.models._verifiers import verifiers
@@ -233,7 +233,7 @@ def test_the_fewest_values_and_who_leaves_them(by, monkeypatch):
     for m in range(1, 5):
         most = np.minimum(m, [len(has) - 1 for has in tables])
         for l in (2, 4) if by != "search" else range(1, 8):
-            found = find_fewest_values(whole, most, l)
+            found = find_value_breaches(whole, most, l)
             assert found.broken.tolist() == [least[c][k] < l for c, k in enumerate(most)]
             for c in np.flatnonzero(found.broken).tolist():
                 assert len(found.of(c)) <= most[c]
@@ -256,7 +256,7 @@ def test_more_providers_or_values_than_a_word_has_bits(shape):
     for has in wide_tables(shape):
         left = min(values_after(has, c) for c in combinations(range(len(has)), most))
         for l in {2, shape[1] // 2, left, left + 1, shape[1]}:
-            found = find_fewest_values(shares(has), np.array([most]), l).of(0)
+            found = find_value_breaches(shares(has), np.array([most]), l).of(0)
             assert (found is not None) == (left < l)
             assert found is None or (values_after(has, found) < l and len(found) <= most)
             for side in ("gone", "stay"):
@@ -283,7 +283,7 @@ def test_where_one_search_is_long_the_other_decides(most, l, broken):
     for value in range(75):
         has[rng.choice(28, 3, replace=False), value] = True
     assert covered(has, most, l, "gone") == collude.UNDECIDED
-    found = find_fewest_values(shares(has), np.array([most]), l).of(0)
+    found = find_value_breaches(shares(has), np.array([most]), l).of(0)
     assert (found is not None) == broken
     if found is not None:
         assert len(found) <= most

@@ -267,8 +267,8 @@ def test_nothing_is_approximated(monkeypatch):
     even = groups([np.ones((12, 60), np.int64)])
     with pytest.raises(UsageError, match="too many values"):
         RecursiveDiversity(1, 20).broken_by(even, np.array([11]))
-    monkeypatch.setattr(signs, "FEW", 2)
-    monkeypatch.setattr(signs, "PATTERNS", 2)
+    monkeypatch.setattr(signs, "FEW_PATTERNS", 2)
+    monkeypatch.setattr(signs, "MAX_PATTERNS", 2)
     with pytest.raises(UsageError, match="Hint: ask for fewer members"):
         TCloseness("0.06").broken_by(even, np.array([2]))
     monkeypatch.setattr(entropy_diversity, "CLOSE", 0)
@@ -281,8 +281,8 @@ def test_more_patterns_than_can_be_kept_still_find_a_coalition(monkeypatch):
     whole = groups(classes)
     model, most = TCloseness("1/3"), count_members(whole.contributed, 2)
     all_ = model.broken_by(whole, most).broken
-    monkeypatch.setattr(signs, "FEW", 4)
-    monkeypatch.setattr(signs, "PATTERNS", 8)
+    monkeypatch.setattr(signs, "FEW_PATTERNS", 4)
+    monkeypatch.setattr(signs, "MAX_PATTERNS", 8)
     verdicts = [_verdict(model, whole.take(np.array([c])), most[[c]]) for c in range(len(whole))]
     assert {*zip(all_.tolist(), verdicts, strict=True)} >= {(True, True), (False, None)}
     assert all(verdict in (broken, None) for broken, verdict in zip(all_, verdicts, strict=True))

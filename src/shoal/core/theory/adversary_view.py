@@ -196,9 +196,9 @@ class ReleaseView:
         """The same where one of the codes is a missing value, which may be any."""
         if self.person is None or self.values is None:
             return True
-        known = self.values != blank
+        filled = self.values != blank
         return replace(
-            self, class_=self.class_[known], values=self.values[known], person=self.person[known]
+            self, class_=self.class_[filled], values=self.values[filled], person=self.person[filled]
         ).is_constant
 
     def histogram(self, axis: Axis) -> Histogram:
@@ -207,8 +207,8 @@ class ReleaseView:
         if self.person is not None:
             persons = int(self.person.max(initial=-1)) + 1
             rows = self.class_, self.values, self.person
-            counted = Histogram.of_persons(axis, *rows, len(self.cells), persons)
-            return counted.as_shares_of_people(self.class_, self.person)
+            histogram = Histogram.of_persons(axis, *rows, len(self.cells), persons)
+            return histogram.as_shares_of_people(self.class_, self.person)
         return self.row_histogram(axis)
 
     def row_histogram(self, axis: Axis) -> Histogram:
@@ -223,9 +223,9 @@ class ReleaseView:
         assert self.providers is not None
         pairs, number = ProviderValuePairs.of(provider, self.providers, axis, self.values)
         ones = np.ones(len(self.class_), np.int64)
-        counted = tabulate(self.class_, number, ones, len(self.cells), pairs.size)
+        counts = tabulate(self.class_, number, ones, len(self.cells), pairs.size)
         total = np.bincount(self.values, minlength=axis.size).astype(np.int64)
-        return pairs.contributions(*counted, total)
+        return pairs.contributions(*counts, total)
 
 
 @dataclass(frozen=True)
@@ -287,7 +287,7 @@ class View:
     releases: tuple[ReleaseView, ...]
     sensitive: Axis | None = None
     shared: tuple[str, ...] = ()
-    """The names of the columns in ``Published.shared``."""
+    """The names of the columns in ``ReleaseView.shared``."""
     people: Targets | None = None
     method: Callable[[Tally], Cut] | None = None
     """The publisher's method with its rule, as it would treat a table; for who knows it."""

@@ -1,4 +1,4 @@
-"""Worst-case disclosure: how sure k pieces of knowledge can make somebody of anybody's value.
+"""Worst-case disclosure: how certain k pieces of knowledge can make somebody of anybody's value.
 
 Random worlds: within a class every assignment of its sensitive values to its people is equally
 likely, and classes are independent. A piece of knowledge is a basic implication, "if these people
@@ -16,11 +16,6 @@ privacy-preserving data publishing, ICDE 2007. (For the paper's Figure 3 and k =
 10/19, of one implication; the maximum is 2/3.)
 
 It does not say how likely it is that anybody knows such a thing.
-
-The atoms that attain the worst case, and their chance, exactly.
-
-The counterpart of ``kernels.disclose`` in whole numbers, for the few classes that can matter:
-what floats leave undecided is decided here, and the witness comes from here.
 """
 
 from __future__ import annotations
@@ -41,7 +36,9 @@ from shoal.core.model import NEAR, Mask, decide_near_ties, is_at_most, parse_who
 from shoal.kernels import disclosure as disclose
 from shoal.kernels.threads import share_out
 
-# The atoms that attain the worst case, and their chance, exactly.
+# The atoms that attain the worst case, and their chance, exactly: the counterpart of
+# ``kernels.disclosure`` in whole numbers, for the few classes that can matter. What floats leave
+# undecided is decided here, and the witness comes from here.
 
 
 Signature = tuple[int, ...]
@@ -65,23 +62,23 @@ def min_refutation(signature: Signature, atoms: int) -> tuple[Fraction, tuple[in
 def _shared(
     signature: Signature, person: int, most: int, atoms: int
 ) -> tuple[tuple[Fraction, tuple[int, ...]], ...]:
-    """Each way to begin with this person's share, at its best."""
+    """Each way to begin with this person's share of the atoms, at its best."""
     if not atoms:
         return ((Fraction(1), ()),)
     left = signature[0] - person
     if left <= 0:
         return ((Fraction(0), ()),)
-    found = []
+    ways = []
     for own in range(min(most, atoms), 0, -1):
         false = Fraction(max(left - sum(signature[1 : own + 1]), 0), left)
         chance, others = min(_shared(signature, person + 1, own, atoms - own), key=_smallest)
-        found.append((false * chance, (own, *others)))
-    return tuple(found)
+        ways.append((false * chance, (own, *others)))
+    return tuple(ways)
 
 
-def _smallest(found: tuple[Fraction, tuple[int, ...]]) -> tuple[Fraction, int]:
-    """Of equal chances the one about fewer people, which is simpler to tell."""
-    return found[0], len(found[1])
+def _smallest(way: tuple[Fraction, tuple[int, ...]]) -> tuple[Fraction, int]:
+    """Of equal chances the one about fewer people, which is simpler to explain."""
+    return way[0], len(way[1])
 
 
 def exact_inverse_odds(signature: Signature) -> Fraction:
@@ -120,9 +117,11 @@ class WorstClasses:
         best, own = [0], [0]
         for j in range(1, atoms + 1):
             chance = [min_refutation(signature, j)[0] for signature in classes]
-            best.append(_least(chance))
+            best.append(_index_of_min(chance))
             own.append(
-                _least([c * exact_inverse_odds(s) for c, s in zip(chance, classes, strict=True)])
+                _index_of_min(
+                    [c * exact_inverse_odds(s) for c, s in zip(chance, classes, strict=True)]
+                )
             )
         return cls(classes, best, own)
 
@@ -135,7 +134,7 @@ class WorstClasses:
         no = [(Fraction(1), Counter[int]())]
         for j in range(1, len(self.best)):
             ways = [self._chance(self.best[i], i) * no[j - i][0] for i in range(1, j + 1)]
-            i = j - _least(ways[::-1])  # of equal ways the one with fewer classes
+            i = j - _index_of_min(ways[::-1])  # of equal ways the one with fewer classes
             no.append((ways[i - 1], no[j - i][1] + Counter({self.best[i]: i})))
         return no
 
@@ -148,15 +147,15 @@ class WorstClasses:
         that only the target may be in.
 
         >>> figure = WorstClasses.of([(5, 2, 2, 1), (5, 2, 1, 1)], 3)
-        >>> [str(one.disclosure) for one in figure.attained()]
+        >>> [str(case.disclosure) for case in figure.attained()]
         ['2/5', '2/3', '1']
         """
-        found: list[WorstCase] = []
+        cases: list[WorstCase] = []
         for atoms in range(1, len(self.best)):
             ways = [self._with_target(j, atoms - j, target, extra) for j in range(atoms, 0, -1)]
-            least = ways[_least([way.ratio for way in ways])]
-            found.append(least if not found or least.ratio < found[-1].ratio else found[-1])
-        return found
+            case = ways[_index_of_min([way.ratio for way in ways])]
+            cases.append(case if not cases or case.ratio < cases[-1].ratio else cases[-1])
+        return cases
 
     def _with_target(
         self, j: int, rest: int, target: int | None, extra: Signature | None
@@ -169,12 +168,12 @@ class WorstClasses:
         return WorstCase(own * chance, class_, others + Counter({class_: j}))
 
 
-def _least(values: Sequence[Fraction]) -> int:
+def _index_of_min(values: Sequence[Fraction]) -> int:
     """Where the smallest is, the first of equals."""
     return min(range(len(values)), key=values.__getitem__)
 
 
-# Worst-case disclosure: how sure k pieces of knowledge can make somebody of anybody's value.
+# All classes of a table
 
 
 IMPLICATIONS, NEGATIONS = "implications", "negations"
@@ -218,12 +217,12 @@ def max_disclosure(
     >>> max_disclosure([[2, 2, 1], [2, 1, 1, 1]], 2, exact=True)
     [Fraction(2, 5), Fraction(2, 3), Fraction(1, 1)]
     """
-    signed = ClassSignatures.of(*_counted(histograms), _atoms(k, knowledge))
+    signed = ClassSignatures.of(*_to_sparse_counts(histograms), _atoms(k, knowledge))
     if not exact:
         return list(map(float, signed.curve(knowledge)))
     if knowledge == NEGATIONS:
-        return [max(told for told, _ in signed.negated(j)) for j in range(signed.atoms)]
-    return [one.disclosure for one in signed.attained()]
+        return [max(belief for belief, _ in signed.negated(j)) for j in range(signed.atoms)]
+    return [case.disclosure for case in signed.attained()]
 
 
 def disclosure_curve(h: Histogram, k: int, knowledge: str = IMPLICATIONS) -> Floats:
@@ -233,30 +232,32 @@ def disclosure_curve(h: Histogram, k: int, knowledge: str = IMPLICATIONS) -> Flo
 
 def disclosure_per_class(h: Histogram, k: int, knowledge: str = IMPLICATIONS) -> Floats:
     """Per class the largest belief about one of its people, with k pieces about anybody."""
-    found = sign_classes(h, k, knowledge)
-    return found.each(knowledge)[found.number]
+    signed = sign_classes(h, k, knowledge)
+    return signed.each(knowledge)[signed.number]
 
 
 def find_reaching(h: Histogram, k: int, c: Fraction, knowledge: str = IMPLICATIONS) -> Mask:
     """Per class whether the belief about one of its people can become c or more, exactly."""
-    found = sign_classes(h, k, knowledge)
-    return found.reaching(c, knowledge)[found.number]
+    signed = sign_classes(h, k, knowledge)
+    return signed.reaching(c, knowledge)[signed.number]
 
 
 def find_witness(h: Histogram, k: int, knowledge: str = IMPLICATIONS) -> Witness:
     """The knowledge that discloses most; fewer than k pieces where fewer suffice."""
-    found = sign_classes(h, k, knowledge)
+    signed = sign_classes(h, k, knowledge)
     if knowledge == NEGATIONS:
-        told = [(most, -j, at) for j in range(found.atoms) for most, at in found.negated(j)]
-        disclosure, fewer, at = max(told)
-        return _told(h, found, disclosure, at, {at: (1 - fewer,)})
-    worst = found.attained()[-1]
-    rows = found.tuples(worst.atoms)
+        beliefs = [
+            (belief, -j, at) for j in range(signed.atoms) for belief, at in signed.negated(j)
+        ]
+        disclosure, fewer, at = max(beliefs)
+        return _write_witness(h, signed, disclosure, at, {at: (1 - fewer,)})
+    worst = signed.attained()[-1]
+    rows = signed.tuples(worst.atoms)
     shares = {
         at: min_refutation(row, atoms)[1]
         for (at, atoms), row in zip(worst.atoms.items(), rows, strict=True)
     }
-    return _told(h, found, worst.disclosure, worst.target, shares)
+    return _write_witness(h, signed, worst.disclosure, worst.target, shares)
 
 
 def sign_classes(h: Histogram, k: int, knowledge: str = IMPLICATIONS) -> ClassSignatures:
@@ -292,7 +293,7 @@ class ClassSignatures:
         return int(self.rows.shape[1]) - 1
 
     @cached_property
-    def least(self) -> Floats:
+    def min_chance(self) -> Floats:
         """(signatures, 1 + atoms): the smallest chance that up to j atoms are all false."""
         return min_chances(self.rows)
 
@@ -304,18 +305,18 @@ class ClassSignatures:
     @cached_property
     def no(self) -> Floats:
         """The smallest chance that up to 0, 1, … atoms anywhere are all false."""
-        found = np.empty(self.atoms + 1)
-        disclose.fill_smallest_products(self.least.min(axis=0), found)
-        return found
+        products = np.empty(self.atoms + 1)
+        disclose.fill_smallest_products(self.min_chance.min(axis=0), products)
+        return products
 
     def tuples(self, at: Iterable[int]) -> list[Signature]:
         """Some of the signatures as whole numbers."""
         return [tuple(self.rows[i].tolist()) for i in at]
 
     def negated(self, k: int) -> list[tuple[Fraction, int]]:
-        """What k negations tell exactly, of the signatures where that can be the most."""
-        told = self.rows[:, 1] / (self.rows[:, 0] - self.rows[:, 2 : k + 2].sum(axis=1))
-        at = np.flatnonzero(told >= told.max() * (1 - NEAR)).tolist()
+        """The belief that k negations give, exactly, of signatures where it can be the largest."""
+        belief = self.rows[:, 1] / (self.rows[:, 0] - self.rows[:, 2 : k + 2].sum(axis=1))
+        at = np.flatnonzero(belief >= belief.max() * (1 - NEAR)).tolist()
         return [
             (Fraction(row[1], row[0] - sum(row[2 : k + 2])), i)
             for i, row in zip(at, self.tuples(at), strict=True)
@@ -324,43 +325,43 @@ class ClassSignatures:
     def curve(self, knowledge: str) -> Floats:
         """The maximum disclosure with 0, 1, …, atoms − 1 pieces."""
         if knowledge == NEGATIONS:
-            told = self.rows[:, 0] - np.cumsum(self.rows[:, 1:], axis=1).T + self.rows[:, 1]
-            return np.asarray((self.rows[:, 1] / told).max(axis=1))
-        own = (self.least * self.odds[:, np.newaxis]).min(axis=0)
+            left = self.rows[:, 0] - np.cumsum(self.rows[:, 1:], axis=1).T + self.rows[:, 1]
+            return np.asarray((self.rows[:, 1] / left).max(axis=1))
+        own = (self.min_chance * self.odds[:, np.newaxis]).min(axis=0)
         ratio = [(own[1 : j + 1] * self.no[j - 1 :: -1]).min() for j in range(1, self.atoms + 1)]
         return np.asarray(1 / (1 + np.array(ratio)))
 
     def each(self, knowledge: str) -> Floats:
         """Per signature the largest belief about somebody of such a class."""
         if knowledge == NEGATIONS:
-            told = self.rows[:, 0] - self.rows[:, 2:].sum(axis=1)
-            return np.asarray(self.rows[:, 1] / told)
+            left = self.rows[:, 0] - self.rows[:, 2:].sum(axis=1)
+            return np.asarray(self.rows[:, 1] / left)
         return np.asarray(1 / (1 + self.ratio))
 
     def reaching(self, c: Fraction, knowledge: str) -> Mask:
         """Per signature whether such a class's largest belief is c or more."""
         if knowledge == NEGATIONS:
-            told = self.rows[:, 0] - self.rows[:, 2:].sum(axis=1)
-            return is_at_most([told], [self.rows[:, 1]], 1 / c)
+            left = self.rows[:, 0] - self.rows[:, 2:].sum(axis=1)
+            return is_at_most([left], [self.rows[:, 1]], 1 / c)
         bound = 1 / c - 1
         return ~is_above(self.ratio, bound, lambda i: self.attained(i)[-1].ratio > bound)
 
     @cached_property
     def ratio(self) -> Floats:
         """Per signature the smallest ratio r with the target in such a class."""
-        return np.asarray((self.least[:, 1:] * self.no[-2::-1]).min(axis=1) * self.odds)
+        return np.asarray((self.min_chance[:, 1:] * self.no[-2::-1]).min(axis=1) * self.odds)
 
     @cached_property
     def _worst(self) -> tuple[list[int], WorstClasses]:
         """The signatures that can be the best for some number of atoms, and of these the best."""
-        kept = np.zeros(len(self.rows), bool)
+        candidate = np.zeros(len(self.rows), bool)
         for j in range(1, self.atoms + 1):
-            for role in (self.least[:, j], self.least[:, j] * self.odds):
+            for role in (self.min_chance[:, j], self.min_chance[:, j] * self.odds):
                 near = np.flatnonzero(role <= role.min() * (1 + NEAR))
                 near = near if role.min() > 0 else near[:1]  # of zeros any will do
                 alike = np.unique(self.rows[near, : j + 1], axis=0, return_index=True)[1]
-                kept[near[alike]] = True
-        at = np.flatnonzero(kept).tolist()
+                candidate[near[alike]] = True
+        at = np.flatnonzero(candidate).tolist()
         return at, WorstClasses.of(self.tuples(at), self.atoms)
 
     def attained(self, target: int | None = None) -> list[WorstCase]:
@@ -372,10 +373,12 @@ class ClassSignatures:
         extra = None
         if target is not None and target not in at:
             at, extra = [*at, target], self.tuples([target])[0]
-        found = worst.attained(None if target is None else at.index(target), extra)
+        cases = worst.attained(None if target is None else at.index(target), extra)
         return [
-            WorstCase(one.ratio, at[one.target], Counter({at[i]: n for i, n in one.atoms.items()}))
-            for one in found
+            WorstCase(
+                case.ratio, at[case.target], Counter({at[i]: n for i, n in case.atoms.items()})
+            )
+            for case in cases
         ]
 
 
@@ -396,9 +399,9 @@ def compute_signatures(
 
 def min_chances(rows: NDArray[np.int64]) -> Floats:
     """The smallest chance that up to 0, 1, … atoms in a class are all false, per signature."""
-    found = np.empty(rows.shape)
-    share_out(disclose.fill_refutation_chances, len(rows), rows.size * rows.shape[1], rows, found)
-    return found
+    chances = np.empty(rows.shape)
+    share_out(disclose.fill_refutation_chances, len(rows), rows.size * rows.shape[1], rows, chances)
+    return chances
 
 
 def inverse_odds(rows: NDArray[np.int64]) -> Floats:
@@ -416,9 +419,9 @@ def is_above(ratio: Floats, bound: Fraction, exact: Callable[[int], bool]) -> Ma
     return decide_near_ties(ratio, float(bound), ratio > float(bound), exact)
 
 
-def _told(
+def _write_witness(
     h: Histogram,
-    found: ClassSignatures,
+    signed: ClassSignatures,
     disclosure: Fraction,
     target: int,
     shares: Mapping[int, Sequence[int]],
@@ -428,18 +431,13 @@ def _told(
     ``shares`` says for how many values its first person, its second, … is spoken of.
     """
     atoms = []
-    for at in sorted(shares, key=lambda one: one != target):
-        class_ = int(np.argmax(found.number == at))
-        ranked = [code for _, code in sorted(_commonest(h, class_))]
+    for at in sorted(shares, key=lambda signature: signature != target):
+        class_ = int(np.argmax(signed.number == at))
+        codes, counts = h.of_class(class_)
+        ranked = [code for _, code in sorted(zip((-n for n in counts), codes, strict=True))]
         for person, number in enumerate(shares[at]):
             atoms += [PersonValue(class_, person, value) for value in ranked[:number]]
     return Witness(disclosure, atoms[0], tuple(atoms[1:]))
-
-
-def _commonest(h: Histogram, class_: int) -> list[tuple[int, int]]:
-    """A class's values, to be sorted with the commonest first."""
-    codes, counts = h.of_class(class_)
-    return [(-count, code) for count, code in zip(counts, codes, strict=True)]
 
 
 def parse_pieces(k: int | str) -> int:
@@ -461,8 +459,7 @@ def _atoms(k: int, knowledge: str) -> int:
     return parse_pieces(k) + 1
 
 
-def _counted(histograms: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Counts by class as sparse histograms."""
+def _to_sparse_counts(histograms: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     if isinstance(histograms, np.ndarray) and histograms.ndim == 2:
         start = np.arange(len(histograms) + 1) * histograms.shape[1]
         count = np.ascontiguousarray(histograms).ravel()
@@ -484,5 +481,5 @@ def _listed(histograms: Any) -> tuple[NDArray[np.int64], NDArray[Any]]:
         raise UsageError(
             "Histograms are one list of counts for each class.", "write for example [[2, 2, 1]]."
         ) from None
-    counts = [x for one in lists for x in one] or [0]
+    counts = [count for counts in lists for count in counts] or [0]
     return np.cumsum([0, *map(len, lists)]), np.array(counts)

@@ -111,10 +111,10 @@ class Implication:
         return self.given + self.then
 
     def __str__(self) -> str:
-        given, then = self.given, " | ".join(map(str, self.then))
+        premises, then = self.given, " | ".join(map(str, self.then))
         if not then:
-            given, then = given[:-1], f"not {given[-1]}"
-        return f"{' & '.join(map(str, given))} -> {then}" if given else then
+            premises, then = premises[:-1], f"not {premises[-1]}"
+        return f"{' & '.join(map(str, premises))} -> {then}" if premises else then
 
 
 Knowledge = str | Atom | Implication
@@ -132,21 +132,21 @@ def parse_knowledge(text: Knowledge | Iterable[Knowledge]) -> tuple[Implication,
     >>> [str(piece) for piece in parse_knowledge("not Ed.disease=mumps; not Ed.disease=flu")]
     ['not Ed.disease=mumps', 'not Ed.disease=flu']
     """
-    found: list[Implication] = []
-    for one in text if isinstance(text, Iterable) and not isinstance(text, str) else [text]:
-        found += _pieces(one, len(found) + 1)
-    return tuple(found)
+    pieces: list[Implication] = []
+    for part in text if isinstance(text, Iterable) and not isinstance(text, str) else [text]:
+        pieces += _pieces(part, len(pieces) + 1)
+    return tuple(pieces)
 
 
-def _pieces(one: Knowledge, first: int) -> list[Implication]:
-    """The pieces of one text, the number of the first of which is given."""
-    if isinstance(one, Implication):
-        return [one]
-    if isinstance(one, Atom):
-        return [Implication((), (one,))]
-    if not isinstance(one, str):
+def _pieces(part: Knowledge, first: int) -> list[Implication]:
+    """The pieces of one text; ``first`` is the number of the first in messages."""
+    if isinstance(part, Implication):
+        return [part]
+    if isinstance(part, Atom):
+        return [Implication((), (part,))]
+    if not isinstance(part, str):
         raise UsageError("The knowledge is neither text nor an implication.", _EXAMPLE)
-    pieces = [piece for piece in _split(one, _ENDS) if piece]
+    pieces = [piece for piece in _split(part, _ENDS) if piece]
     if not pieces:
         raise UsageError("The knowledge is an empty text.", _EXAMPLE)
     return [_piece(piece, f"Piece {n}") for n, piece in enumerate(pieces, first)]
@@ -164,7 +164,7 @@ def parse_atom(text: str | Atom) -> Atom:
         raise UsageError("The atom is not a text.", _ONE_ATOM)
     if set(_marks(text)) - {"="} - _QUOTES or _NOT.match(text.strip()):
         raise _wrong("The atom", "it is more than somebody's value", _ONE_ATOM)
-    _closed(text, "The atom")
+    _refuse_open_quotes(text, "The atom")
     return _atom(text.strip(), "The atom")
 
 
@@ -175,8 +175,8 @@ def _sign(match: re.Match[str]) -> str:
 
 def _marks(text: str) -> list[str]:
     """The signs and words outside quotes that mean something, in order."""
-    found = map(_sign, _MARK.finditer(text))
-    return [mark for mark in found if mark == '"' or not mark.startswith('"')]
+    marks = map(_sign, _MARK.finditer(text))
+    return [mark for mark in marks if mark == '"' or not mark.startswith('"')]
 
 
 def _split(text: str, at: frozenset[str]) -> list[str]:
@@ -190,22 +190,22 @@ def _split(text: str, at: frozenset[str]) -> list[str]:
 
 
 def _piece(text: str, where: str) -> Implication:
-    _closed(text, where)
+    _refuse_open_quotes(text, where)
     *before, after = _split(text, frozenset({"->"}))
     if len(before) > 1:
         raise _wrong(where, 'it has more than one "->"', _TWO)
-    given = _before(before[0], f'{where}, before "->"') if before else ()
+    premises = _before(before[0], f'{where}, before "->"') if before else ()
     where = f'{where}, after "->"' if before else where
     if _ALL & set(_marks(after)):
         raise _wrong(where, 'atoms are joined by "and": that is not a basic implication', _TWO)
     parts = _split(after, _ONE)
     negated = [_NOT.match(part) for part in parts]
     if not any(negated):
-        return Implication(given, _atoms(parts, where))
+        return Implication(premises, _atoms(parts, where))
     if len(parts) > 1:
         hint = "Write A -> B instead of: not A | B. Write A -> not B instead of: not A | not B."
         raise _wrong(where, '"not" stands among atoms joined by "or"', hint)
-    return Implication((*given, *_atoms([match[1] for match in negated if match], where)), ())
+    return Implication((*premises, *_atoms([match[1] for match in negated if match], where)), ())
 
 
 def _before(text: str, where: str) -> tuple[Atom, ...]:
@@ -256,8 +256,7 @@ def _name(text: str, part: str, where: str) -> str:
     return text
 
 
-def _closed(text: str, where: str) -> None:
-    """Raise where a quotation mark has no other."""
+def _refuse_open_quotes(text: str, where: str) -> None:
     loose = _QUOTES & set(_marks(text))
     if '"' in loose:
         raise _wrong(where, "a quotation mark is not closed")

@@ -43,21 +43,21 @@ class Narrowest:
         """Key ``i`` is contained by ``classes[start[i]:start[i + 1]]``; the rest is per class.
 
         >>> start, classes = np.array([0, 2, 3]), np.array([0, 1, 1])
-        >>> found = Narrowest.of(start, classes, np.array([5, 20]), np.array([10, 40]))
-        >>> found.min_covered.tolist(), found.effective_rows.tolist()  # 5 + 20 / 4 rows; 20
+        >>> narrowest = Narrowest.of(start, classes, np.array([5, 20]), np.array([10, 40]))
+        >>> narrowest.min_covered.tolist(), narrowest.effective_rows.tolist()  # 5 + 20 / 4 rows; 20
         ([10.0, 40.0], [10.0, 20.0])
         """
         number = np.diff(start)
         there = number > 0
-        fewest, as_many = np.zeros((2, len(number)))
+        min_covered, effective_rows = np.zeros((2, len(number)))
         several = np.zeros(len(number), np.int64)
         if there.any():
             at, people = start[:-1][there], covered[classes]
-            fewest[there] = np.minimum.reduceat(people, at)
-            least = np.repeat(fewest, number)
-            several[there] = np.add.reduceat((people == least).astype(np.int64), at)
-            as_many[there] = np.add.reduceat(rows[classes] * (least / people), at)
-        return cls(rows, covered, fewest, several, as_many)
+            min_covered[there] = np.minimum.reduceat(people, at)
+            minimum = np.repeat(min_covered, number)
+            several[there] = np.add.reduceat((people == minimum).astype(np.int64), at)
+            effective_rows[there] = np.add.reduceat(rows[classes] * (minimum / people), at)
+        return cls(rows, covered, min_covered, several, effective_rows)
 
     def chance_right(self, key: NDArray[Any], class_: NDArray[Any]) -> Floats:
         """The chance to pick the row of people with these keys, who are in these classes: any row

@@ -19,7 +19,7 @@ MAX_EXPONENT = 10_000.0
 
 
 def move_belief(before: float, exponent: float) -> tuple[float, float]:
-    """The least and the largest belief whose odds are within e^±exponent of those before.
+    """The smallest and the largest belief whose odds are within e^±exponent of those before.
 
     >>> [round(belief, 6) for belief in move_belief(0.1, 1)]
     [0.03927, 0.231969]

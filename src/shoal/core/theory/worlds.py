@@ -1,4 +1,4 @@
-"""Belief: how sure somebody is of one person's value, given what they know.
+"""Belief: how certain somebody is of one person's value, given what they know.
 
 Random worlds: in each class every way of dealing its values to its people is equally likely, and
 classes are independent. The belief in an atom is the share of the worlds that agree with the
@@ -10,7 +10,7 @@ Exact: only the people mentioned are dealt values, one after the other and witho
 values that nobody mentions are one value, "other". Worlds that leave the same counts and the same
 pieces of knowledge undecided are counted together; those that break a piece are dropped; once
 every piece holds, the rest is a product. Classes that no chain of pieces joins to the atom are
-independent of it: there the knowledge only has to be possible. Beyond `MOST` steps worlds are drawn
+independent of it: there the knowledge only has to be possible. Beyond `MAX_STEPS` worlds are drawn
 at random, and the share comes with Wilson's 95 % interval.
 
 What it does not see: whether the knowledge is true, other columns than the one, what the other
@@ -40,7 +40,7 @@ from shoal.core.theory.knowledge import Atom, Implication, Knowledge, parse_atom
 MAX_STEPS = 1_000_000
 """How many steps an exact answer may take: one for each value in each case told apart."""
 DRAWS = 200_000
-_FEWEST = 100  # worlds that agree with the knowledge: fewer give no share worth reporting
+_MIN_AGREEING = 100  # worlds that agree with the knowledge: fewer give no share worth reporting
 _BATCH = 2_000_000  # cells of an array held at once, when worlds are drawn
 
 Classes = Sequence[Mapping[Hashable, int]]
@@ -100,19 +100,19 @@ def belief(
     fact, known = Implication((), (about,)), parse_knowledge(knowing)
     most, draws = parse_whole_number(most, "most", 0), parse_whole_number(draws, "draws", 1)
     _check_classes(classes, where)
-    _check(classes, where, (fact, *known))
+    _check_people(classes, where, (fact, *known))
     rng = np.random.default_rng() if rng is None else rng
     own, *others = _parts((fact, *known), where)  # the fact is the first of its part
     for part in others:
-        _possible(_deals(classes, where, part), len(part), most, draws, rng)
+        _check_possible(_deals(classes, where, part), len(part), most, draws, rng)
     deals, here = _deals(classes, where, own), classes[where[about.person]]
     counts = _counts(here)
     before = Fraction(counts[about.value], counts.total())
     pieces = (1 << len(own)) - 1
-    total = _worlds(deals, pieces - 1, most)  # bit 0 is the fact
+    total = _count_worlds(deals, pieces - 1, most)  # bit 0 is the fact
     if total == 0:
         raise _contradiction()
-    true = _worlds(deals, pieces, most) if total else None
+    true = _count_worlds(deals, pieces, most) if total else None
     if total is None or true is None:
         return _estimate(deals, draws, rng, before)
     exact = Fraction(true, total)
@@ -120,17 +120,20 @@ def belief(
 
 
 def _check_classes(classes: Classes, where: Mapping[str, int]) -> None:
-    """Raise unless the classes are counts of values, and people are put in them by number."""
     if not isinstance(where, Mapping):
         raise UsageError("Nothing says where the people are.", 'As in where={"Ed": 0}.')
-    if not isinstance(classes, Sequence) or not all(isinstance(one, Mapping) for one in classes):
+    if not isinstance(classes, Sequence) or not all(
+        isinstance(class_, Mapping) for class_ in classes
+    ):
         raise UsageError("The classes are no list of counts.", 'As in [{"flu": 2, "mumps": 1}].')
-    counts = [count for one in classes for count in one.values()]
+    counts = [count for class_ in classes for count in class_.values()]
     if not all(isinstance(count, int | np.integer) and count >= 0 for count in counts):
         raise UsageError("The counts are not all whole numbers from 0 on.", 'As in {"flu": 2}.')
 
 
-def _check(classes: Classes, where: Mapping[str, int], pieces: Sequence[Implication]) -> None:
+def _check_people(
+    classes: Classes, where: Mapping[str, int], pieces: Sequence[Implication]
+) -> None:
     """Raise unless every mentioned person has a place and all atoms are about one column."""
     atoms = [atom for piece in pieces for atom in piece.atoms]
     columns, people = {atom.column for atom in atoms}, {atom.person for atom in atoms}
@@ -215,7 +218,7 @@ def _settles(
     return np.array([[holds(piece, value) for piece in pieces] for value in (*values, None)])
 
 
-def _worlds(deals: Sequence[_Deal], pieces: int, most: int) -> int | None:
+def _count_worlds(deals: Sequence[_Deal], pieces: int, most: int) -> int | None:
     """How many ways of dealing agree with the pieces (bits); None where it takes too long."""
     cases: _Cases = {(pieces, ()): 1}
     spent = 0
@@ -224,11 +227,11 @@ def _worlds(deals: Sequence[_Deal], pieces: int, most: int) -> int | None:
         spent += len(bits) * len(cases)
         if spent > most:
             return None
-        cases = _dealt(cases, deal, bits)
+        cases = _deal_once(cases, deal, bits)
     return sum(cases.values())
 
 
-def _dealt(cases: _Cases, deal: _Deal, settles: Sequence[int]) -> _Cases:
+def _deal_once(cases: _Cases, deal: _Deal, settles: Sequence[int]) -> _Cases:
     """The cases after one more person's turn."""
     after: _Cases = defaultdict(int)
     for (open_, counts), ways in cases.items():
@@ -244,7 +247,7 @@ def _dealt(cases: _Cases, deal: _Deal, settles: Sequence[int]) -> _Cases:
     return after
 
 
-def _drawn(deals: Sequence[_Deal], draws: int, rng: np.random.Generator) -> NDArray[np.bool_]:
+def _draw_worlds(deals: Sequence[_Deal], draws: int, rng: np.random.Generator) -> NDArray[np.bool_]:
     """(draws, pieces): which pieces hold in worlds drawn at random."""
     holds = np.zeros((draws, deals[0].settles.shape[1]), dtype=bool)
     counts = np.empty((0, 0), dtype=np.int64)
@@ -263,28 +266,27 @@ def _batches(
 ) -> Iterator[NDArray[np.bool_]]:
     size = max(1, _BATCH // max(max(deal.settles.shape) for deal in deals))
     for start in range(0, draws, size):
-        yield _drawn(deals, min(size, draws - start), rng)
+        yield _draw_worlds(deals, min(size, draws - start), rng)
 
 
 def _estimate(
     deals: Sequence[_Deal], draws: int, rng: np.random.Generator, before: Fraction
 ) -> Belief:
     """The share of the drawn worlds with the first piece among those with all the others."""
-    kept = true = 0
+    agreeing = true = 0
     for holds in _batches(deals, draws, rng):
         agree = holds[:, 1:].all(axis=1)
-        kept += int(agree.sum())
+        agreeing += int(agree.sum())
         true += int((agree & holds[:, 0]).sum())
-    if kept < _FEWEST:
-        raise _too_few(kept, draws)
-    return Belief(true / kept, None, wilson_interval(true, kept), kept, before)
+    if agreeing < _MIN_AGREEING:
+        raise _too_few(agreeing, draws)
+    return Belief(true / agreeing, None, wilson_interval(true, agreeing), agreeing, before)
 
 
-def _possible(
+def _check_possible(
     deals: Sequence[_Deal], pieces: int, most: int, draws: int, rng: np.random.Generator
 ) -> None:
-    """Raise unless some world agrees with all the pieces."""
-    worlds = _worlds(deals, (1 << pieces) - 1, most)
+    worlds = _count_worlds(deals, (1 << pieces) - 1, most)
     if worlds == 0:
         raise _contradiction()
     if worlds is None and not any(h.all(axis=1).any() for h in _batches(deals, draws, rng)):
@@ -296,6 +298,8 @@ def _contradiction() -> ImpossibleError:
     return ImpossibleError("The knowledge contradicts the table.", hint)
 
 
-def _too_few(kept: int, draws: int) -> InputError:
-    fact = f"The knowledge is too long to count with, and of {draws:,} worlds drawn {kept} agree."
+def _too_few(agreeing: int, draws: int) -> InputError:
+    fact = (
+        f"The knowledge is too long to count with, and of {draws:,} worlds drawn {agreeing} agree."
+    )
     return InputError(fact, "Leave out pieces, or allow more steps (most) or more draws (draws).")
