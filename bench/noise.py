@@ -76,7 +76,7 @@ def _error(measured: MeasuredTable, epsilon: str) -> Line:
     """The mean absolute error of a count as drawn, of its estimate, and by theory."""
     form = Counts.of(measured.plan, parse_spend(epsilon), 2)
     truth = np.concatenate([t.ravel() for t in measured.tables(form.marginals).values()])
-    drawn = form.drawn(measured, None)
+    drawn = form.draft(measured, None)
     counts = drawn.table["count"].to_numpy()
     estimates = np.concatenate([drawn.estimates[one].ravel() for one in form.marginals])
     off, agreed = (float(np.abs(told - truth).mean()) for told in (counts, estimates))
@@ -125,7 +125,7 @@ def _counted(rows: int) -> Iterator[Line]:
 def _from_file(path: str, schema: Schema) -> None:
     with open_frame(path, kinds=schema.kinds) as frame:
         plan = MarginalPlan.of(schema, frame.fields)
-        Counts.of(plan, parse_spend(1), 2).drawn(MeasuredTable.of(frame, plan), None)
+        Counts.of(plan, parse_spend(1), 2).draft(MeasuredTable.of(frame, plan), None)
 
 
 def _group_by(path: str) -> None:
@@ -165,7 +165,7 @@ def _made_up(measured: MeasuredTable) -> Iterator[Line]:
     except UsageError as reason:
         yield Line("synthetic table of Adult", f"could not run: {reason.fact}")
         return
-    ours = spent(lambda: form.drawn(measured, None), 1)
+    ours = spent(lambda: form.draft(measured, None), 1)
     yield Line(
         f"synthetic table of Adult, {measured.rows:,} rows, ε = 1",
         f"{seconds(ours.cpu)} of CPU, {seconds(ours.wall)} of wall time",

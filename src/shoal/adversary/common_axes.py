@@ -159,7 +159,7 @@ class _Labels:
 
         Where nothing is known of people, these are words that no other release has.
         """
-        if not self._open(i) or self.name in self.releases[i].as_they_are:
+        if not self._open(i) or self.name in self.releases[i].single_valued:
             return 0, 0
         labels_and_kind = self.labels[i], self.columns[i].kind
         odd = find_unmatched_words(

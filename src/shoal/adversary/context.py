@@ -160,10 +160,12 @@ class AttackContext:
         releases, crowd = [self.releases[i] for i in which], self.attacked(needs)
         if self.by_quasi_only or needs.method or any(release.buckets for release in releases):
             return (), ()
-        undeclared = dict.fromkeys(name for release in releases for name in release.others)
+        undeclared = dict.fromkeys(name for release in releases for name in release.shared_columns)
         if crowd is None:
             everywhere = [
-                name for name in undeclared if all(name in release.others for release in releases)
+                name
+                for name in undeclared
+                if all(name in release.shared_columns for release in releases)
             ]
             return tuple(everywhere), ()
         answered = {name for release in releases for name in release.answers}
@@ -189,12 +191,14 @@ class AttackContext:
         sensitive, values = (None, None) if learnt is None else _code_column(releases, learnt)
         joined = releases if len(releases) > 1 else []  # of one release there is nothing to join
         shared = [
-            name for name in releases[0].plain if joined and all(name in r.plain for r in joined)
+            name
+            for name in releases[0].unchanged_columns
+            if joined and all(name in r.unchanged_columns for r in joined)
         ]
         shared = [name for name in shared if name not in answered]  # nobody has the same answer
         columns = [_code_column(releases, name)[1] for name in shared]
         judged = _code_judged_columns(releases[0]) if needs.method and sensitive is not None else []
-        provided = releases[0].provided if needs.provider else None
+        provided = releases[0].row_providers if needs.provider else None
         published = [
             replace(
                 known._published(i, names, crowd),
@@ -225,7 +229,7 @@ class AttackContext:
             method=_find_method(releases[0], exact) if len(releases) == 1 else None,
             judged=tuple(axis for axis, _ in judged),
             show=self.show,
-            max_coalition=releases[0].withstood,
+            max_coalition=releases[0].max_coalition,
             has_other_sensitive=len({c.name for r in releases for c in r.schema.sensitive}) > 1,
             providers=None if provided is None else provided.axis,
         )
@@ -381,7 +385,7 @@ def _code_people(
 
 def _code_judged_columns(release: PublishedTable) -> list[tuple[Axis, NDArray[np.int32]]]:
     """The sensitive columns that a release's requirement looks at, each with its rows' codes."""
-    numbered = [_code_column([release], name) for name in release.judged]
+    numbered = [_code_column([release], name) for name in release.columns_in_rule]
     return [(axis, codes[0]) for axis, codes in numbered]
 
 
@@ -443,7 +447,7 @@ def build_context(
     that its requirement is about.
     """
     tables = read_published_tables(releases, schema, progress)
-    kinds = {c.name: c.kind for release in tables for c in release.looked_up if c.kind}
+    kinds = {c.name: c.kind for release in tables for c in release.lookup_columns if c.kind}
     progress("reading people", 0, 1)
     people = (
         None
@@ -458,7 +462,7 @@ def build_context(
     )
     if people is not None and others is not None:
         _check_same_columns(
-            people, others, [c.name for release in tables for c in release.looked_up]
+            people, others, [c.name for release in tables for c in release.lookup_columns]
         )
     crowds = [crowd for crowd in (people, others) if crowd is not None]
     tables = with_shared_columns(tables, () if people is None else people.listings)
@@ -547,14 +551,14 @@ def _refuse_buckets(
             f"{release.name} is published in buckets: which value came from whom is not known.",
             "ask what is learnt from a bucket: homogeneity, skewness, minimality, background.",
         )
-    unknown = [column.name for column in release.exact if column.name not in known]
+    unknown = [column.name for column in release.exact_quasi if column.name not in known]
     if needs.method and unknown:
         raise InputError(
             f"The people's table lacks columns that the buckets of {release.name} were made by: "
             f"{', '.join(unknown)}.",
             "give the people with all quasi-identifiers of the release.",
         )
-    if needs.method and not release.exact:
+    if needs.method and not release.exact_quasi:
         raise InputError(
             f"{release.name} does not say which columns its buckets were made by.",
             "take its manifest as it was published.",
@@ -631,7 +635,7 @@ def _check_requested_columns(releases: Sequence[PublishedTable], names: Sequence
     """The columns that are asked for, each of which every release must publish as it is."""
     for name in names:
         for release in releases:
-            if name not in release.plain:
+            if name not in release.unchanged_columns:
                 raise InputError(
                     f"{release.name} has no column {name!r} to learn.", "name another."
                 )

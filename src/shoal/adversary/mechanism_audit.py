@@ -132,7 +132,7 @@ def rerun_counts(manifest: Mapping[str, Any], measured: MeasuredTable) -> Rerun:
 
 def find_most_isolated(measured: MeasuredTable, marginals: Sequence[Columns]) -> list[int]:
     """The bins of the person with the smallest counts around them."""
-    codes = measured.counted.codes
+    codes = measured.code_counts.codes
     around = [
         np.log(measured.marginal(marginal)[tuple(codes[column] for column in marginal)])
         for marginal in marginals
@@ -153,9 +153,9 @@ def _count_around(
     measured: MeasuredTable, marginal: Columns, person: Sequence[int], shape: tuple[int, ...]
 ) -> Ints:
     """The counts of a marginal near a person, who is in its first cell."""
-    near = [_merge_codes(measured.counted.codes[column], person[column]) for column in marginal]
+    near = [_merge_codes(measured.code_counts.codes[column], person[column]) for column in marginal]
     whole = tuple(min(MAX_BINS, size) for size in measured.plan.shape(marginal))
-    table = tabulate_codes(near, whole, measured.counted.count)
+    table = tabulate_codes(near, whole, measured.code_counts.count)
     return table[tuple(slice(size) for size in shape)]
 
 
@@ -255,10 +255,10 @@ def _publish_again(
     if isinstance(form, Synthetic):
         return {
             marginal: table
-            for part in form.counted(true, rng)
+            for part in form.measure(true, rng)
             for marginal, table in part.tables.items()
         }
-    counts = form.drawn(true, rng).table[COUNT].to_numpy()
+    counts = form.draft(true, rng).table[COUNT].to_numpy()
     ends = np.cumsum([form.plan.cells([marginal]) for marginal in form.marginals])[:-1]
     parts = zip(form.marginals, np.split(counts, ends), strict=True)
     return {marginal: part.reshape(form.plan.shape(marginal)) for marginal, part in parts}
@@ -409,7 +409,7 @@ def _compare_answers(
     answers, schema = read_answers(manifest), parse_released_schema(manifest)
     with open_labels(table, schema, exact=True) as frame:
         drawn = count_answers(frame, answers)
-    if any(counts.sum() != measured.counted.count.sum() for counts in drawn.values()):
+    if any(counts.sum() != measured.code_counts.count.sum() for counts in drawn.values()):
         return None
     checks = [
         check_exchanged_counts(
@@ -424,8 +424,8 @@ def _compare_answers(
 
 def _rerun_answers(measured: MeasuredTable, responses: Sequence[Response]) -> Rerun:
     """The answers for the rarest values, and for others in their place."""
-    entry = int(measured.counted.count.argmin())
-    before = np.array([codes[entry] for codes in measured.counted.codes], np.int64)
+    entry = int(measured.code_counts.count.argmin())
+    before = np.array([codes[entry] for codes in measured.code_counts.codes], np.int64)
     sizes = np.array([response.values for response in responses])
 
     def run(codes: Ints, rng: np.random.Generator | None) -> Ints:

@@ -132,7 +132,7 @@ def find_unmet_need(
         return UsageError(
             "There is nothing to learn.", "name what nobody should: --sensitive COLUMN."
         )
-    if wanted.provider and not all(release.says_who for release in releases):
+    if wanted.provider and not all(release.knows_providers for release in releases):
         return UsageError(
             f"{name} needs to know who provided each row.",
             "attack a release folder with its private companion beside it, or a table with a "
@@ -143,7 +143,7 @@ def find_unmet_need(
             f"{name} needs to know how the release was made.",
             "attack a release folder that shoal publish made.",
         )
-    if wanted.method and not all(release.apart for release in releases):
+    if wanted.method and not all(release.splits_locally for release in releases):
         return UsageError(
             f"{name} makes one class again by what is published of it, and here more decided.",
             "it says nothing of rules such as ck-safety and m-privacy, or methods such as chain.",
@@ -185,7 +185,7 @@ def _list_question_columns(request: AttackRequest) -> tuple[str, ...]:
 
 def _is_published(context: AttackContext, which: Sequence[int], name: str) -> bool:
     """Whether all of the releases publish a column as it is; the attack refuses any other."""
-    return all(name in context.releases[i].plain for i in which)
+    return all(name in context.releases[i].unchanged_columns for i in which)
 
 
 def pick_worst_finding(

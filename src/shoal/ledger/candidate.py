@@ -301,7 +301,7 @@ def hash_release_table(source: Any) -> str:
 
 def make_column_sensitive(published: PublishedTable, on: str) -> PublishedTable:
     """The release with a column that it keeps as one to be learnt."""
-    if on not in published.plain:
+    if on not in published.unchanged_columns:
         raise UsageError(f"The release has no column {on!r} to learn.", "name another.")
     columns = [replace(c, role="sensitive") if c.name == on else c for c in published.roles.columns]
     return replace(published, roles=Schema(tuple(columns)))

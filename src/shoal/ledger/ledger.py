@@ -579,7 +579,7 @@ class Ledger:
         """The release, read; what is wrong with it or with the people is told before any attack."""
         _ = self.keys
         candidate = read_candidate(release, schema, progress=terms.progress)
-        if terms.on is not None and terms.on not in candidate.published.plain:
+        if terms.on is not None and terms.on not in candidate.published.unchanged_columns:
             raise UsageError(f"The release has no column {terms.on!r} to learn.", "name another.")
         read_stated_spend(candidate.published.manifest)
         if not has_no_individual_rows(candidate.published):

@@ -171,7 +171,11 @@ def find_learnable_columns(releases: Sequence[PublishedTable], on: str | None) -
     first = [column.name for column in releases[0].schema.sensitive]
     every = [{column.name for column in release.schema.sensitive} for release in releases]
     shared = [name for name in first if all(name in names for names in every)]
-    asked = [on] if on is not None and all(on in release.plain for release in releases) else []
+    asked = (
+        [on]
+        if on is not None and all(on in release.unchanged_columns for release in releases)
+        else []
+    )
     return list(dict.fromkeys((*shared, *asked)))
 
 
@@ -179,7 +183,7 @@ def read_targets(releases: Sequence[PublishedTable], terms: AdmissionOptions) ->
     """The people, read once for all of the releases."""
     if terms.people is None:
         return None
-    kinds = {c.name: c.kind for release in releases for c in release.looked_up if c.kind}
+    kinds = {c.name: c.kind for release in releases for c in release.lookup_columns if c.kind}
     terms.progress("reading people", 0, 1)
     return read_people_table(terms.people, releases, kinds, terms.reading)
 
@@ -301,13 +305,15 @@ class _PairJudge:
     @property
     def _joined_by(self) -> tuple[str, ...]:
         both = self.past.published, self.new
-        plain = [name for name in both[1].plain if name in both[0].plain]
+        plain = [name for name in both[1].unchanged_columns if name in both[0].unchanged_columns]
         return tuple(plain or [name for name in both[1].quasi if name in both[0].quasi])
 
     @property
     def _unjoinable(self) -> bool:
         """Whether noise left no column that rows could be joined by."""
-        return bool(self.noisy) and not set(self.past.published.plain) & set(self.new.plain)
+        return bool(self.noisy) and not set(self.past.published.unchanged_columns) & set(
+            self.new.unchanged_columns
+        )
 
     def _joined(self, relation: str, how: str, wide: bool) -> tuple[str, str]:
         """Join the rows; releases that only looked related, and are not, overlap."""

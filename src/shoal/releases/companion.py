@@ -88,7 +88,7 @@ class Companion:
     """What was counted when it was published."""
 
     @property
-    def told(self) -> dict[str, Any]:
+    def expected_manifest(self) -> dict[str, Any]:
         """What the manifest must say if nobody changed it."""
         shown = published_schema(self.schema, self.promised.get("form", PARTITION))
         second = {"values_sha256": self.values_sha256} if self.values_sha256 else {}
@@ -143,7 +143,7 @@ def check_companion(source: Any, table: Path, manifest: Mapping[str, Any]) -> No
     own = _parsed(folder, table)
     if own.table_sha256 != _sha256(table):
         raise _another(own)
-    expected = {**own.told, **_counts(own.verdict, manifest)}
+    expected = {**own.expected_manifest, **_counts(own.verdict, manifest)}
     if differ := [name for name, value in expected.items() if manifest.get(name) != value]:
         raise InputError(
             f"The manifest and the private companion {folder.name!r} do not agree on: "

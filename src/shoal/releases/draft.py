@@ -122,7 +122,7 @@ def _cached(kernel: ModuleType) -> bool:
 class Draft(Protocol):
     """Classes of a table, ready to be published."""
 
-    def judged(self) -> Verdict:
+    def judge(self) -> Verdict:
         """The verdict on the classes, by construction."""
 
     def rows(self, key: bytes) -> Iterator[pa.RecordBatch]:
@@ -166,7 +166,7 @@ class TableDraft:
         encoded = plan.encode(frame)
         return cls(frame, encoded, encoded.tally, make_cut(encoded.tally, request), request)
 
-    def judged(self) -> Verdict:
+    def judge(self) -> Verdict:
         """The verdict on the classes, by construction."""
         return judge_classes(self._request.rule, self._groups, "by construction")
 
@@ -209,7 +209,7 @@ class DraftInParts:
         self._counts = PublicCounts(rows, classes, here.values, missing)
         return encoded, cut, groups
 
-    def judged(self) -> Verdict:
+    def judge(self) -> Verdict:
         """The verdict on the classes, by construction."""
         rule = self._request.rule
         verdicts = [

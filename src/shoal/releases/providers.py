@@ -77,7 +77,7 @@ def check_surveyed_providers(rule: Model, plan: Survey) -> None:
     if not needs_providers(rule) or column is None:
         return
     axis = next(axis for axis in plan.axes if axis.name == column.name)
-    distinct = plan.found[column.name]
+    distinct = plan.distinct[column.name]
     if absent := len(axis.leaves) - len(distinct.values):
         raise InputError(
             f"{format_count(absent, 'provider')} of the declared domain of column {column.name!r} "

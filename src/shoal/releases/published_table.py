@@ -83,9 +83,9 @@ class PublishedTable:
     """A table of others, to read more of its columns."""
     undeclared: tuple[str, ...] = ()
     """The columns of a table of others that nobody gave a role."""
-    others: Mapping[str, Listing] = field(default_factory=dict)
+    shared_columns: Mapping[str, Listing] = field(default_factory=dict)
     """Those of them that another table has too."""
-    as_they_are: frozenset[str] = frozenset()
+    single_valued: frozenset[str] = frozenset()
     """Quasi-identifiers whose cells are values, for the column is kept or sensitive there."""
 
     @cached_property
@@ -109,7 +109,7 @@ class PublishedTable:
         return read_answers(self.manifest or {})
 
     @cached_property
-    def exact(self) -> tuple[Column, ...]:
+    def exact_quasi(self) -> tuple[Column, ...]:
         """In buckets the quasi-identifiers, published as they are; hierarchies where known."""
         named = (self.manifest or {}).get("exact", ()) if self.buckets else ()
         stated = self.companion.schema.columns if self.companion else ()
@@ -121,7 +121,7 @@ class PublishedTable:
         )
 
     @property
-    def looked_up(self) -> tuple[Column, ...]:
+    def lookup_columns(self) -> tuple[Column, ...]:
         """The columns by which people are found in it: exact ones too in buckets."""
         return (*self.schema.quasi, *(self.schema.keep if self.buckets else ()))
 
@@ -131,13 +131,13 @@ class PublishedTable:
         return tuple(column.name for column in self.schema.quasi)
 
     @property
-    def plain(self) -> tuple[str, ...]:
+    def unchanged_columns(self) -> tuple[str, ...]:
         """The columns that it publishes as they are."""
         return tuple(c.name for c in self.schema.columns if c.role in ("sensitive", "keep"))
 
     def with_role(self, role: str, names: Sequence[str]) -> PublishedTable:
         """The same, with some of its columns, declared or not, in another role."""
-        more = {name: self.others[name] for name in names if name in self.others}
+        more = {name: self.shared_columns[name] for name in names if name in self.shared_columns}
         columns = [
             replace(c, role=role, hierarchy=c.hierarchy or self._by_value(c.name), missing="")
             if c.name in names
@@ -147,15 +147,15 @@ class PublishedTable:
         columns += [Column(name, role, hierarchy=self._by_value(name)) for name in more]
         hidden = [c for c in self.roles.columns if c.name not in self.listings]
         roles = Schema((*columns, *(c for c in hidden if c.name not in more)))
-        values = self.as_they_are | {name for name in names if name in self.plain}
+        values = self.single_valued | {name for name in names if name in self.unchanged_columns}
         listings = {**self.listings, **more}
-        return replace(self, roles=roles, listings=listings, as_they_are=frozenset(values))
+        return replace(self, roles=roles, listings=listings, single_valued=frozenset(values))
 
     def _by_value(self, name: str) -> Hierarchy | None:
         """How a column is read whose cells are single values, or so many that sets are too large;
         None: as its kind is.
         """
-        listing = self.listings.get(name) or self.others[name]
+        listing = self.listings.get(name) or self.shared_columns[name]
         return Ordered() if self.manifest is not None or len(listing.values) > MANY else None
 
     @property
@@ -184,13 +184,13 @@ class PublishedTable:
         return Recount(tally, Cut(entry, entry, rows, Cells(keys.T.copy(), keys.T.copy())))
 
     @property
-    def says_who(self) -> bool:
+    def knows_providers(self) -> bool:
         """Whether it is known who provided its rows."""
         private = self.companion is not None and self.companion.schema.provider is not None
         return private or self.provider_column is not None
 
     @cached_property
-    def provided(self) -> RowProviders:
+    def row_providers(self) -> RowProviders:
         """Who provided each of its rows, who must be told apart by their names."""
         provider, column = self.roles.provider, self.provider_column
         if column is not None and provider is not None:
@@ -205,12 +205,12 @@ class PublishedTable:
         return providers
 
     @cached_property
-    def apart(self) -> bool:
+    def splits_locally(self) -> bool:
         """Whether a class of it can be made again without the others, method and rule allowing."""
         return is_made_class_by_class(self.manifest or {})
 
     @cached_property
-    def withstood(self) -> int:
+    def max_coalition(self) -> int:
         """How many providers together it promises to withstand; 1 where it promises none."""
         try:
             rule = parse_rule(str((self.manifest or {}).get("rule", "")))
@@ -219,7 +219,7 @@ class PublishedTable:
         return find_largest_m(rule) or 1
 
     @property
-    def judged(self) -> tuple[str, ...]:
+    def columns_in_rule(self) -> tuple[str, ...]:
         """The sensitive columns that its requirement looks at, by themselves or as a product."""
         names = [column.name for column in self.schema.sensitive]
         text = str((self.manifest or {}).get("rule", ""))
@@ -471,7 +471,7 @@ def _with_others(table: PublishedTable, names: Sequence[str]) -> PublishedTable:
         _recognised(table.source, names),
     )
     with open_labels(table.source, labels, exact=False, some=True, recognised=kinds) as frame:
-        return replace(table, others=read_columns(frame, names))
+        return replace(table, shared_columns=read_columns(frame, names))
 
 
 def _name(source: Any, release: tuple[Path, Any] | None, number: int) -> str:

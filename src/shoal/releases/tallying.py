@@ -51,26 +51,26 @@ def survey(
     schema: Schema,
     population: Frame | None = None,
     also: Mapping[str, Iterable[Any]] | None = None,
-    found: Mapping[str, Distinct] | None = None,
+    distinct: Mapping[str, Distinct] | None = None,
 ) -> Survey:
     """Look at every value once and grow the axes; the table itself is not tallied yet.
 
-    ``found``: the values by column, where they were looked at already.
+    ``distinct``: the values by column, where they were looked at already.
     """
     columns = list_tallied_columns(schema)
-    found = found or dict(frame.values([column.name for column in columns]))
-    if not any(distinct.nulls + distinct.counts.sum() for distinct in found.values()):
+    distinct = distinct or dict(frame.values([column.name for column in columns]))
+    if not any(values.nulls + values.counts.sum() for values in distinct.values()):
         raise InputError("The table has no rows.", "check that the file is the right one.")
     others = _others(population, schema)
     more = {name: list(values) for name, values in (also or {}).items()}
     for name, other in others.items():
         more[name] = [*more.get(name, ()), *other.values, *([None] if other.nulls else [])]
-    axes = _axes(columns, found, more)
-    codings = tuple(_coding(axis, found[axis.name]) for axis in axes)
+    axes = _axes(columns, distinct, more)
+    codings = tuple(_coding(axis, distinct[axis.name]) for axis in axes)
     people = None
     if population is not None:
         people = _population(population, axes[: len(schema.quasi)], others)
-    return Survey(schema, tuple(axes), codings, found, people)
+    return Survey(schema, tuple(axes), codings, distinct, people)
 
 
 def list_tallied_columns(schema: Schema) -> list[Column]:
@@ -85,13 +85,13 @@ class Survey:
     schema: Schema
     axes: tuple[Axis, ...]
     codings: tuple[Coding, ...]
-    found: Mapping[str, Distinct]
+    distinct: Mapping[str, Distinct]
     population: Population | None
 
     @property
     def rows(self) -> int:
         """How many rows the table has."""
-        distinct = self.found[self.axes[0].name]
+        distinct = self.distinct[self.axes[0].name]
         return int(distinct.counts.sum()) + distinct.nulls
 
     def encode(self, frame: Frame) -> Encoded:
@@ -104,7 +104,7 @@ class Survey:
         """Tally a part of the table; the whole table stays the reference of its values."""
         encoded = self.encode(frame)
         sensitive = self.codings[len(self.schema.quasi) :][: len(self.schema.sensitive)]
-        reference = tuple(_totals(coding, self.found[coding.column]) for coding in sensitive)
+        reference = tuple(_totals(coding, self.distinct[coding.column]) for coding in sensitive)
         return replace(encoded, tally=replace(encoded.tally, reference=reference))
 
     def parts(self, frame: Frame, most: int) -> list[Frame]:
@@ -117,7 +117,7 @@ class Survey:
         if number < 2:
             return [frame]
         coding = max(self.codings[: len(self.schema.quasi)], key=lambda candidate: candidate.size)
-        here = self.found[coding.column]
+        here = self.distinct[coding.column]
         order = np.argsort(coding.codes)
         lot = np.cumsum(here.counts[order]) * number // (self.rows + 1)
         lots = [order[lot == i] for i in range(number)]

@@ -381,7 +381,7 @@ def judge_frame(
     if schema.keep:
         smallest = int(count_people_sharing(frame, schema, labelled, repeated)[0].min())
         if not accept_keep:
-            raise kept_columns_error(schema.keep, smallest)
+            raise keep_columns_error(schema.keep, smallest)
     verdict = combine_verdicts(rule, verdicts, smallest)
     return verdict if persons is None else replace(verdict, people=persons.number)
 
@@ -410,7 +410,7 @@ def _refuse_private(frame: Frame, schema: Schema, with_persons: bool) -> None:
         )
 
 
-def kept_columns_error(columns: Sequence[Column], smallest: int | None = None) -> NotMetError:
+def keep_columns_error(columns: Sequence[Column], smallest: int | None = None) -> NotMetError:
     """The error for kept columns: published as they are, so no rule judges what they add."""
     names = ", ".join(column.name for column in columns)
     with_them = "" if smallest is None else f" With them the smallest class has {smallest:,} rows."

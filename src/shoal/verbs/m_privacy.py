@@ -43,7 +43,7 @@ from shoal.releases.people import (
 from shoal.releases.providers import check_providers, read_row_providers
 from shoal.releases.reader import open_labels, parse_released_schema
 from shoal.releases.recount import Recount, classify_rows, code_leaves, recount
-from shoal.releases.verification import kept_columns_error
+from shoal.releases.verification import keep_columns_error
 
 EXACT = "exact"
 UNDECIDED = " at least; of more it cannot be decided in time"
@@ -310,7 +310,7 @@ def count_providers(
     if schema is None:
         raise UsageError("Nothing says what the columns are.", "add -s schema.toml or --quasi COL.")
     if schema.keep and not accept_keep:
-        raise kept_columns_error(schema.keep)
+        raise keep_columns_error(schema.keep)
     if release is None:
         return _count_as_it_stands(source, schema, reading)
     people, _ = find_release_persons(source, *release)

@@ -124,7 +124,7 @@ from shoal.releases.successors.m_invariance import (
     read_signatures,
 )
 from shoal.releases.tallying import Survey, survey
-from shoal.releases.verification import RowFacts, judge_frame, kept_columns_error
+from shoal.releases.verification import RowFacts, judge_frame, keep_columns_error
 from shoal.releases.writer import write_rows
 from shoal.verbs.publish_noise import publish_noisy
 from shoal.verbs.request_check import check_request, check_rule_columns, raise_if_error, try_making
@@ -391,7 +391,7 @@ def _check_kept(request: Request, after: Any) -> None:
     if request.form != BUCKETS:
         _refuse_bucket_lookalike(schema)
     if schema.keep and not request.accept_keep:
-        raise kept_columns_error(schema.keep)
+        raise keep_columns_error(schema.keep)
 
 
 def _check_place(request: Request) -> None:
@@ -464,7 +464,7 @@ def _draft_and_place(frame: Frame, request: Request) -> Release:
     draft = _draft_classes(frame, request, before)
     if request.out is not None:
         return _write_verify_move(frame, draft, request, request.out, before)
-    outcome = draft.judged()
+    outcome = draft.judge()
     return Release(_build_manifest(draft, request, before), outcome, private=draft.facts())
 
 
@@ -473,7 +473,7 @@ def _build_manifest(
 ) -> dict[str, Any]:
     """The manifest, as far as it is known before the file is written."""
     about = record.build_manifest(request, draft.counts(), before.sha256 if before else None)
-    return about | draft.about() if isinstance(draft, RandomisedDraft) else about
+    return about | draft.describe_answers() if isinstance(draft, RandomisedDraft) else about
 
 
 def _draft_classes(frame: Frame, request: Request, before: EarlierRelease | None) -> Draft:
@@ -482,7 +482,7 @@ def _draft_classes(frame: Frame, request: Request, before: EarlierRelease | None
         old = read_signatures(
             request.based_on, before, request.schema, find_invariance(request.rule)
         )
-        plan = _survey_table(frame, request, {request.schema.sensitive[0].name: old.known})
+        plan = _survey_table(frame, request, {request.schema.sensitive[0].name: old.all_values})
         return InvariantDraft(frame, plan, request, old)
     if before is not None:
         plan = _survey_table(frame, request, find_earlier_values(before, request.schema))
@@ -490,7 +490,7 @@ def _draft_classes(frame: Frame, request: Request, before: EarlierRelease | None
     if request.like is not None:
         readable = changed(request, schema=request.like.readable(request.schema))
         plan = _survey_table(
-            frame, readable, request.like.known(request.schema), survey_with_unknown_values
+            frame, readable, request.like.label_examples(request.schema), survey_with_unknown_values
         )
         return LikeDraft(frame, plan, request, request.like)
     if request.form == RANDOMISED:
@@ -524,7 +524,7 @@ def _survey_table(
             people = stack.enter_context(open_frame(request.population, kinds=quasi))
             check_population(people, request.schema)
         plan = look(frame, request.schema, people, also)
-    check_labels({name: distinct.values for name, distinct in plan.found.items()})
+    check_labels({name: distinct.values for name, distinct in plan.distinct.items()})
     check_surveyed_providers(request.rule, plan)
     return plan
 

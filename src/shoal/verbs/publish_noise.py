@@ -181,7 +181,7 @@ def _released(source: Any, request: NoisyRequest) -> Release:
         check_one_row_each(frame, request.schema)
         asked = ask_about_repeats(frame, request.schema)
         measured = MeasuredTable.of(frame, form.plan, form.marginals)
-        drawn = form.drawn(measured, create_seeded_generator(request.seed))
+        drawn = form.draft(measured, create_seeded_generator(request.seed))
         request.progress("measuring utility", 0, 1)
         tally = tally_original(frame, form.plan.schema, measured.names)
         useful = measure_noise_utility(tally, form.plan, drawn.estimates) | {
@@ -220,4 +220,4 @@ def _describe_dry_run(form: NoiseForm, request: NoisyRequest) -> Release:
 
 def _explain_noise(form: NoiseForm) -> dict[str, Any]:
     """What the publisher is told before and after: how large the noise is, and why."""
-    return {"expected": form.expected(), "explanation": explain_noise(form), "unjudged": []}
+    return {"expected": form.expected_noise(), "explanation": explain_noise(form), "unjudged": []}

@@ -35,7 +35,7 @@ def test_the_error_is_what_the_theory_says_and_estimates_are_better(
     for epsilon, delta in (("1/10", 0), ("1", 0), ("10", 0), ("1", "1e-6")):
         form = Counts.of(plan, parse_spend(epsilon, delta))
         true = measured.tables(form.marginals)
-        drawn = form.drawn(measured, np.random.default_rng(1))
+        drawn = form.draft(measured, np.random.default_rng(1))
         flat = np.concatenate([true[one].ravel() for one in form.marginals])
         counts = drawn.table["count"].to_numpy() - flat
         estimates = drawn.table["estimate"].to_numpy() - flat

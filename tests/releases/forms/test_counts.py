@@ -211,6 +211,6 @@ def test_noise_is_as_large_as_the_theory_says() -> None:
     form = Counts.of(MarginalPlan.of(settle_kinds(SCHEMA), frame.fields), parse_spend(1))
     measured, rng = MeasuredTable.of(frame, form.plan), np.random.default_rng(3)
     true = np.concatenate([t.ravel() for t in measured.tables(form.marginals).values()])
-    drawn = [form.drawn(measured, rng).table["count"].to_numpy() - true for _ in range(60)]
+    drawn = [form.draft(measured, rng).table["count"].to_numpy() - true for _ in range(60)]
     assert np.std(drawn) == pytest.approx(form.noise.deviation, rel=0.1)
     assert form.noise.scale == 3

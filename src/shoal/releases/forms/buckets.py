@@ -269,13 +269,13 @@ def grow_exact_axes(release: PublishedTable) -> dict[str, Axis]:
 
     Rows that were held back may have had values more.
     """
-    if not release.exact:
+    if not release.exact_quasi:
         return {}
-    columns = {column.name: release.listings[column.name] for column in release.exact}
+    columns = {column.name: release.listings[column.name] for column in release.exact_quasi}
     words = {
         name: pa.array(listing.words(), pa.string()).take(pa.array(listing.codes))
         for name, listing in columns.items()
     }
-    schema = Schema(release.exact)
+    schema = Schema(release.exact_quasi)
     with open_frame(pa.table(words), kinds=schema.kinds, nulls=()) as frame:
         return {axis.name: axis for axis in survey(frame, schema.fit(frame.fields)).axes}

@@ -73,13 +73,13 @@ class Counts:
         """All marginals at once."""
         return (Step.of(EVERY, self.noise),)
 
-    def drawn(self, measured: ExactCounts, rng: np.random.Generator | None) -> NoiseDraft:
+    def draft(self, measured: ExactCounts, rng: np.random.Generator | None) -> NoiseDraft:
         """Add the noise, and make the marginals agree."""
         counts = add_noise(self.noise, measured.tables(self.marginals), rng, self.progress)
         estimates = make_consistent(counts, self.plan.sizes)
         return NoiseDraft(tabulate_counts(self.plan, counts, estimates), self.marginals, estimates)
 
-    def expected(self) -> dict[str, Any]:
+    def expected_noise(self) -> dict[str, Any]:
         """The noise of one count, and how many counts there are."""
         return {"cells": self.plan.cells(self.marginals), "deviation": self.noise.deviation}
 
@@ -91,7 +91,7 @@ def check_marginal_names(plan: MarginalPlan, marginals: tuple[Columns, ...]) -> 
             f"A release of counts has columns of its own of these names: {', '.join(taken)}.",
             "rename them in the table and in the schema.",
         )
-    called = [plan.called(marginal) for marginal in marginals]
+    called = [plan.name(marginal) for marginal in marginals]
     if len(set(called)) < len(called):
         raise UsageError("Two marginals have the same name.", "rename the columns that have an ×.")
 
@@ -127,7 +127,7 @@ def tabulate_counts(
     A column that a marginal does not have is empty there.
     """
     which = np.repeat(np.arange(len(counts)), [table.size for table in counts.values()])
-    names = pa.array([plan.called(marginal) for marginal in counts])
+    names = pa.array([plan.name(marginal) for marginal in counts])
     columns = {MARGINAL: pa.DictionaryArray.from_arrays(pa.array(which.astype(np.int32)), names)}
     for place, bins in enumerate(plan.bins):
         codes = np.concatenate([_codes(plan, marginal, place) for marginal in counts])

@@ -135,10 +135,10 @@ class RandomisedDraft(TableDraft):
     def _rng(self) -> np.random.Generator | None:
         return create_seeded_generator(self._request.seed)
 
-    def judged(self) -> Verdict:
+    def judge(self) -> Verdict:
         """The verdict on the classes and on the answers, by construction."""
         assert self._request.spend is not None
-        return add_promise(super().judged(), self.answers, self._request.spend)
+        return add_promise(super().judge(), self.answers, self._request.spend)
 
     def rows(self, key: bytes) -> Iterator[pa.RecordBatch]:
         """Every published row with the number of its class, and answers in place of values."""
@@ -168,7 +168,7 @@ class RandomisedDraft(TableDraft):
             true, self._rng, lambda done, _: self._request.progress(STEP, before + done, total)
         )
 
-    def about(self) -> dict[str, Any]:
+    def describe_answers(self) -> dict[str, Any]:
         """What the manifest says of the answers."""
         request, spend = self._request, self._request.spend
         assert spend is not None

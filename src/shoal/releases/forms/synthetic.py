@@ -208,7 +208,7 @@ def check_model_size(plan: MarginalPlan, marginals: Sequence[Columns]) -> None:
     if cells > MOST_CELLS:
         raise UsageError(
             f"A model of these marginals has {cells:,} cells, and at most {MOST_CELLS:,} are "
-            f"fitted. The largest part: {plan.called(tuple(sorted(joined[0])))}.",
+            f"fitted. The largest part: {plan.name(tuple(sorted(joined[0])))}.",
             "name marginals that overlap less, or leave them out: pairs are then chosen.",
         )
 
@@ -356,7 +356,7 @@ class Synthetic:
             Step.of(PAIRS, pairs),
         )
 
-    def counted(
+    def measure(
         self, measured: ExactCounts, rng: np.random.Generator | None
     ) -> list[NoisyMarginals]:
         """Count with noise: all that looks at the rows."""
@@ -370,14 +370,14 @@ class Synthetic:
             known.append(NoisyMarginals(counted, self.chosen.pairs))
         return known
 
-    def drawn(self, measured: ExactCounts, rng: np.random.Generator | None) -> NoiseDraft:
+    def draft(self, measured: ExactCounts, rng: np.random.Generator | None) -> NoiseDraft:
         """Count with noise, fit the model, and draw as many people as the counts say there are."""
-        known = self.counted(measured, rng)
+        known = self.measure(measured, rng)
         codes = draw_made_up_people(self.plan.sizes, known, rng, self.progress)
         marginals = tuple(marginal for part in known for marginal in part.tables)
         return NoiseDraft(_written(self.plan, codes), marginals, tabulate_people(codes, self.plan))
 
-    def expected(self) -> dict[str, Any]:
+    def expected_noise(self) -> dict[str, Any]:
         """The noise of one count of a column alone, and of a chosen pair."""
         pairs = {} if self.chosen is None else {"deviation_of_pairs": self.chosen.pairs.deviation}
         cells = self.plan.cells(self.marginals)

@@ -176,7 +176,7 @@ class Recoding:
             return by_level[0]
         return Schema(tuple(_unbinned(column) for column in schema.columns))
 
-    def known(self, schema: Schema) -> dict[str, list[Any]]:
+    def label_examples(self, schema: Schema) -> dict[str, list[Any]]:
         """By column, values that let an axis print the release's labels as they were.
 
         Null is one of them where ``*`` could be taken for the only value, or a set for ``*``.
@@ -196,11 +196,11 @@ class Recoding:
         if by_level is None:
             return
         unfitted = [c for c in by_level[0].quasi if c == own.column(c.name)]  # not by their labels
-        known = self.known(own)
+        examples = self.label_examples(own)
         wrong = [
             c.name
             for c in unfitted
-            if not _gives(c, by_level[1][c.name], known[c.name], self._labels(c.name) - {ROOT})
+            if not _gives(c, by_level[1][c.name], examples[c.name], self._labels(c.name) - {ROOT})
         ]
         if wrong:
             raise InputError(
@@ -364,7 +364,7 @@ def survey_with_unknown_values(
         _widened(c, distinct[c.column], fits[c.column]) if c.column in fits else c
         for c in plan.codings
     )
-    return replace(plan, codings=codings, found=distinct)
+    return replace(plan, codings=codings, distinct=distinct)
 
 
 def _fits(column: Column, distinct: Distinct) -> Flags:
@@ -480,7 +480,7 @@ def _not_covered(
     for j, known in enumerate(inside):
         coding = plan.codings[j]
         out = np.append(~known, True)  # the last: what no cell could have
-        distinct, here = plan.found[coding.column], out[tally.keys[j]]
+        distinct, here = plan.distinct[coding.column], out[tally.keys[j]]
         null = distinct.nulls > 0 and coding.null_code is not None and bool(out[coding.null_code])
         values = int(out[coding.codes].sum()) + null
         if values:

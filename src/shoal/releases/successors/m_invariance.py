@@ -99,7 +99,7 @@ class SignedRelease:
     """How many rows are about somebody."""
 
     @property
-    def known(self) -> list[Any]:
+    def all_values(self) -> list[Any]:
         """All values that the release has."""
         return list(frozenset().union(*self.sets))
 
@@ -289,7 +289,7 @@ class InvariantDraft(TableDraft):
             "newcomers": parse_newcomers(request),
         }
 
-    def judged(self) -> Verdict:
+    def judge(self) -> Verdict:
         """The verdict on the classes, by construction: on people, not on counterfeits."""
         rule, real = self._request.rule, _pieces(self._cut, self._cut.entry < self._real)
         people = Groups.of(self._tally, real, list_joint_columns(rule))

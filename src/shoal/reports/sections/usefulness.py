@@ -129,7 +129,7 @@ def _measure_marginals(read: RereadCounts, spread: float) -> list[dict[str, Any]
     agreed, found = compute_estimate_deviations(read.marginals, read.plan.sizes), []
     for columns in read.marginals:
         cells, drawn = read.plan.cells([columns]), read.counts.get(columns)
-        told = {"name": read.plan.called(columns), "cells": cells, "deviation": spread}
+        told = {"name": read.plan.name(columns), "cells": cells, "deviation": spread}
         none = {"per_cell": None, "lost": None, "estimate_deviation": None}
         found.append({**told, **none})
         if drawn is not None:

@@ -21,7 +21,7 @@ from shoal.releases.method_parameters import parse_method_parameters
 from shoal.releases.options import Progress, Request, ignore_progress
 from shoal.releases.people import parse_one_row
 from shoal.releases.providers import check_provider_column
-from shoal.releases.verification import kept_columns_error
+from shoal.releases.verification import keep_columns_error
 from shoal.reports.pages.frontier import render_frontier
 from shoal.verbs.frontier.comparison import (
     RISKS,
@@ -165,7 +165,7 @@ def _check(schema: Schema, risk: str, accept_keep: bool, bounds: Sequence[float 
     if any(bound is not None and not 0 <= bound <= 1 for bound in bounds):
         raise UsageError("Loss and risk are between 0 and 1.", "write for example 0.05.")
     if schema.keep and not accept_keep:
-        raise kept_columns_error(schema.keep)
+        raise keep_columns_error(schema.keep)
 
 
 def _columns(schema: Schema, on: str | Sequence[str] | None, risk: str) -> tuple[str, ...]:

@@ -146,7 +146,7 @@ def _counts(
     codes = [bins[own] for bins, own in zip(of_leaf, (*people.keys, people.values), strict=True)]
     measured = MeasuredTable(plan, CodeCounts(tuple(codes), np.ones(len(people), np.int64)))
     form = Counts.of if asked.form == COUNTS else Synthetic.of
-    tables = form(plan, asked.spend).drawn(measured, rng).estimates
+    tables = form(plan, asked.spend).draft(measured, rng).estimates
     last = len(plan.bins) - 1
     view = NaiveBayesTables(of_leaf, [tables[(column, last)] for column in range(last)])
     lost = float(measure_noise_utility(people.tally, plan, tables)["marginals"])

@@ -155,7 +155,7 @@ def describe_noise_release(
         "rule": "",
         "method": mechanisms,
         "parameters": dict(synthetic) if form == SYNTHETIC else {},
-        "marginals": plan.listed(marginals),
+        "marginals": plan.list_names(marginals),
         "spend": spend.to_json(),
         "releasable": seed is None,
         "privacy": describe_privacy(

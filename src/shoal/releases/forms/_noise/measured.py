@@ -44,10 +44,10 @@ class MeasuredTable:
     """How many people are in each combination of bins that anybody is in."""
 
     plan: MarginalPlan
-    counted: CodeCounts
-    moved: Mapping[str, int] = field(default_factory=dict)
+    code_counts: CodeCounts
+    beyond_bounds: Mapping[str, int] = field(default_factory=dict)
     """How many rows of each column lie beyond its bounds, and count as the nearest bound."""
-    among: Columns | None = None
+    columns: Columns | None = None
     """The columns that were looked at; None: all of them. Nothing is known of others."""
 
     @classmethod
@@ -69,28 +69,28 @@ class MeasuredTable:
         codes = [np.zeros(len(counted.count), np.int32)] * len(plan.bins)
         for column, own in zip(looked, counted.codes, strict=True):
             codes[column] = own
-        moved = {
+        beyond_bounds = {
             bins.name: rows
             for bins in some
             if (rows := count_beyond_bounds(bins, distinct[bins.name]))
         }
-        return cls(plan, CodeCounts(tuple(codes), counted.count), moved, looked)
+        return cls(plan, CodeCounts(tuple(codes), counted.count), beyond_bounds, looked)
 
     @property
     def names(self) -> tuple[str, ...]:
         """The columns that were looked at."""
-        looked = range(len(self.plan.bins)) if self.among is None else self.among
+        looked = range(len(self.plan.bins)) if self.columns is None else self.columns
         return tuple(self.plan.names[column] for column in looked)
 
     @property
     def rows(self) -> int:
         """How many people there are, exactly: never published."""
-        return int(self.counted.count.sum())
+        return int(self.code_counts.count.sum())
 
     def marginal(self, columns: Columns) -> NDArray[np.int64]:
         """The counts of a marginal."""
-        codes = [self.counted.codes[column] for column in columns]
-        return tabulate_codes(codes, self.plan.shape(columns), self.counted.count)
+        codes = [self.code_counts.codes[column] for column in columns]
+        return tabulate_codes(codes, self.plan.shape(columns), self.code_counts.count)
 
     def tables(self, marginals: Iterable[Columns]) -> Tables:
         """The counts of several marginals."""
@@ -172,8 +172,8 @@ class NoiseForm(Protocol):
     def marginals(self) -> tuple[Columns, ...]:
         """The marginals that will be measured, as far as that does not depend on the rows."""
 
-    def drawn(self, measured: ExactCounts, rng: np.random.Generator | None) -> NoiseDraft:
+    def draft(self, measured: ExactCounts, rng: np.random.Generator | None) -> NoiseDraft:
         """The noise, drawn; ``rng`` is a test's or a study's, else the operating system's."""
 
-    def expected(self) -> dict[str, Any]:
+    def expected_noise(self) -> dict[str, Any]:
         """How large the noise will be."""

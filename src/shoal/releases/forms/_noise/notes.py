@@ -24,7 +24,7 @@ SEEDED = "The noise is drawn from a seed: the release is marked as not to be rel
 
 def explain_noise(form: NoiseForm) -> str:
     """How large the noise is, which follows from the schema and the budget alone."""
-    expected = form.expected()
+    expected = form.expected_noise()
     lines = [
         f"{format_count(expected['cells'], 'cell')} in "
         f"{format_count(len(form.marginals), 'marginal')}, each count "
@@ -86,4 +86,6 @@ def note_rows_beyond_bounds(beyond: Mapping[str, int], done: str = "counted") ->
 
 def list_noise_notes(measured: MeasuredTable, spend: Spend, seed: int | None) -> list[str]:
     """What the publisher should look at; counts of rows, never values."""
-    return note_rows_beyond_bounds(measured.moved) + list_cautions(spend, measured.rows, seed)
+    return note_rows_beyond_bounds(measured.beyond_bounds) + list_cautions(
+        spend, measured.rows, seed
+    )

@@ -71,11 +71,11 @@ class MarginalPlan:
         """How many cells marginals have together."""
         return sum(math.prod(self.shape(marginal)) for marginal in marginals)
 
-    def called(self, marginal: Columns) -> str:
+    def name(self, marginal: Columns) -> str:
         """A marginal's name."""
         return COLUMN_SEPARATOR.join(self.names[column] for column in marginal)
 
-    def listed(self, marginals: Iterable[Columns]) -> list[list[str]]:
+    def list_names(self, marginals: Iterable[Columns]) -> list[list[str]]:
         """Marginals by the names of their columns, as a manifest has them."""
         return [[self.names[column] for column in marginal] for marginal in marginals]
 
@@ -109,7 +109,7 @@ class MarginalPlan:
             return
         largest = sorted(marginals, key=lambda marginal: self.cells([marginal]), reverse=True)[:3]
         listing = ", ".join(
-            f"{self.called(marginal)} ({self.cells([marginal]):,} cells)" for marginal in largest
+            f"{self.name(marginal)} ({self.cells([marginal]):,} cells)" for marginal in largest
         )
         raise UsageError(
             f"The marginals have {self.cells(marginals):,} cells, and at most {MOST_CELLS:,} are "

@@ -160,7 +160,7 @@ def _tables(
     names = np.array(listings[MARGINAL].words(), dtype=object)[listings[MARGINAL].codes]
     tables, used = {}, 0
     for marginal in plan.marginals(tuple(tuple(marginal) for marginal in stated)):
-        rows = np.flatnonzero(names == plan.called(marginal))
+        rows = np.flatnonzero(names == plan.name(marginal))
         order = _ordered(plan, marginal, rows, codes, listings)
         used += len(rows)
         tables[marginal] = numbers[order].reshape(plan.shape(marginal))
@@ -186,7 +186,7 @@ def _ordered(
         if len(np.unique(cell)) == len(cell):
             return np.asarray(rows[np.argsort(cell)])
     raise InputError(
-        f"The marginal {plan.called(marginal)} has not every cell of its domain once.", AGAIN
+        f"The marginal {plan.name(marginal)} has not every cell of its domain once.", AGAIN
     )
 
 
