@@ -37,11 +37,12 @@ def add_automatic_levels(frame: Frame, request: Request) -> tuple[Request, list[
     """The request with automatic hierarchies where they are asked for, and what to tell of it."""
     if request.like is not None or not publishes_levels(request.method):
         return request, []
-    bare = [column for column in request.schema.quasi if _without_levels(column)]
-    hierarchies = {column.name: _automatic(column, frame) for column in bare}
+    bare = [column for column in request.schema.quasi if _lacks_levels(column)]
+    hierarchies = {column.name: _choose_hierarchy(column, frame) for column in bare}
     offers = {name: hierarchy for name, hierarchy in hierarchies.items() if hierarchy is not None}
     notes = [
-        _note(request.schema.column(name), hierarchy, request) for name, hierarchy in offers.items()
+        _note_levels(request.schema.column(name), hierarchy, request)
+        for name, hierarchy in offers.items()
     ]
     if not request.auto_hierarchies or not offers:
         return request, notes
@@ -51,11 +52,11 @@ def add_automatic_levels(frame: Frame, request: Request) -> tuple[Request, list[
     return replace(request, schema=replace(request.schema, columns=tuple(columns))), notes
 
 
-def _without_levels(column: Column) -> bool:
+def _lacks_levels(column: Column) -> bool:
     return column.kind != "category" and isinstance(column.hierarchy, Flat | Ordered)
 
 
-def _automatic(column: Column, frame: Frame) -> Hierarchy | None:
+def _choose_hierarchy(column: Column, frame: Frame) -> Hierarchy | None:
     """A hierarchy for the column; None where its values leave room for no level."""
     if column.kind == "date":
         return Dates(("month", "quarter", "year", "decade"))
@@ -93,8 +94,8 @@ def suggest_auto_hierarchies(request: Request, notes: Sequence[str]) -> list[str
     return [suggestion] if notes and not request.auto_hierarchies else []
 
 
-def _note(column: Column, hierarchy: Hierarchy, request: Request) -> str:
-    line, name = f"hierarchy = {_toml(hierarchy.to_toml())}", quote_name(column.name)
+def _note_levels(column: Column, hierarchy: Hierarchy, request: Request) -> str:
+    line, name = f"hierarchy = {_format_toml(hierarchy.to_toml())}", quote_name(column.name)
     if request.auto_hierarchies:
         loose = isinstance(hierarchy, Intervals) and column.bounds is None
         follow = " Their widths follow the table's range; bounds in the schema fix them."
@@ -105,7 +106,7 @@ def _note(column: Column, hierarchy: Hierarchy, request: Request) -> str:
     )
 
 
-def _toml(value: Any) -> str:
+def _format_toml(value: Any) -> str:
     """A hierarchy as it is written in a schema."""
     if isinstance(value, str):
         return json.dumps(value)

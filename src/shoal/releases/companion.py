@@ -108,7 +108,7 @@ def find_release(source: Any) -> tuple[Path, dict[str, Any]] | None:
     if release is not None:
         check_files(*release)
         check_companion(source, *release)
-        _check_nobody(*release)
+        _check_noise_rows(*release)
     return release
 
 
@@ -124,7 +124,7 @@ def check_files(table: Path, manifest: Mapping[str, Any]) -> None:
         raise changed_release_error(" or ".join(file.name for file in stated))
 
 
-def _check_nobody(table: Path, manifest: Mapping[str, Any]) -> None:
+def _check_noise_rows(table: Path, manifest: Mapping[str, Any]) -> None:
     """Refuse a table of noise with another number of rows than told: no other reader counts it."""
     if manifest.get("form") in NO_INDIVIDUAL_ROWS and "rows" in manifest:
         with open_frame(table, nulls=()) as frame:
@@ -140,10 +140,10 @@ def check_companion(source: Any, table: Path, manifest: Mapping[str, Any]) -> No
     folder = locate_companion(source, table)
     if not os.access(folder / COMPANION, os.R_OK):
         return
-    own = _parsed(folder, table)
+    own = _parse_companion(folder, table)
     if own.table_sha256 != _sha256(table):
-        raise _another(own)
-    expected = {**own.expected_manifest, **_counts(own.verdict, manifest)}
+        raise _other_table_error(own)
+    expected = {**own.expected_manifest, **_list_shared_counts(own.verdict, manifest)}
     if differ := [name for name, value in expected.items() if manifest.get(name) != value]:
         raise InputError(
             f"The manifest and the private companion {folder.name!r} do not agree on: "
@@ -153,7 +153,7 @@ def check_companion(source: Any, table: Path, manifest: Mapping[str, Any]) -> No
     _check_rows(own, manifest)
 
 
-def _counts(verdict: Mapping[str, Any], manifest: Mapping[str, Any]) -> dict[str, Any]:
+def _list_shared_counts(verdict: Mapping[str, Any], manifest: Mapping[str, Any]) -> dict[str, Any]:
     """The counts that the companion and the manifest both tell."""
     return {n: verdict[n] for n in ("rows", "classes") if n in verdict and n in manifest}
 
@@ -162,14 +162,14 @@ def _check_rows(own: Companion, manifest: Mapping[str, Any]) -> None:
     """The companion's rows are there, as they were written, one for each row of the table."""
     path = own.folder / PRIVATE_ROWS
     asked = own.schema.person is not None or own.schema.provider is not None
-    if manifest.get("form") in NO_INDIVIDUAL_ROWS or not (asked or _seal(own.folder)):
+    if manifest.get("form") in NO_INDIVIDUAL_ROWS or not (asked or _read_seal(own.folder)):
         return
     try:
         there = pq.read_metadata(path).num_rows
     except FileNotFoundError:
-        raise _rowless(own.folder) from None
+        raise _missing_rows_error(own.folder) from None
     except (OSError, ValueError, pa.ArrowException):
-        raise _damaged(own.folder) from None
+        raise _damaged_error(own.folder) from None
     _check_seal(own.folder, needed=False)  # old companions have none
     if there != manifest.get("rows"):
         raise InputError(
@@ -178,7 +178,7 @@ def _check_rows(own: Companion, manifest: Mapping[str, Any]) -> None:
         )
 
 
-def _rowless(folder: Path) -> InputError:
+def _missing_rows_error(folder: Path) -> InputError:
     return InputError(
         f"The private companion {folder.name!r} lacks its file {PRIVATE_ROWS}.",
         "take a whole copy of the companion.",
@@ -189,10 +189,10 @@ def _check_belongs(own: Companion, table: Path) -> None:
     second = find_values_file(table)
     whole = _sha256(table), "" if second is None else _sha256(second)
     if (own.table_sha256, own.values_sha256) != whole:
-        raise _another(own)
+        raise _other_table_error(own)
 
 
-def _another(own: Companion) -> InputError:
+def _other_table_error(own: Companion) -> InputError:
     return InputError(
         f"The private companion {own.folder.name!r} belongs to another table.",
         "take the release and the companion that were written together.",
@@ -201,7 +201,7 @@ def _another(own: Companion) -> InputError:
 
 def read_companion(source: Any, table: Path) -> Companion:
     """The companion of a release's table: where the ``Release`` says, else beside the folder."""
-    companion = _parsed(locate_companion(source, table), table)
+    companion = _parse_companion(locate_companion(source, table), table)
     _check_belongs(companion, table)
     return companion
 
@@ -234,16 +234,16 @@ def locate_companion(source: Any, table: Path) -> Path:
     return own or default_companion(table.absolute().parent)
 
 
-def _parsed(folder: Path, table: Path) -> Companion:
+def _parse_companion(folder: Path, table: Path) -> Companion:
     try:
         record = json.loads((folder / COMPANION).read_text(encoding="utf-8"))
-        edition, key = int(record["edition"]), _key(record["key"])
+        edition, key = int(record["edition"]), _parse_key(record["key"])
         schema, of = Schema.parse(record["schema"]), str(record["table_sha256"])
         second = str(record.get("values_sha256", ""))
         facts, promised = (
             {n: record[n] for n in some if n in record} for some in (FACTS, PROMISED)
         )
-        levels = _levels(record.get("levels"))
+        levels = _parse_levels(record.get("levels"))
         origin, verdict = str(record.get("input") or ""), dict(record.get("verdict") or {})
         sketch = Sketch.from_json(record.get(SKETCH))
         companion = Companion(
@@ -256,7 +256,7 @@ def _parsed(folder: Path, table: Path) -> Companion:
             promised,
             levels,
             origin,
-            _one_row(record),
+            _parse_one_row(record),
             sketch,
             verdict,
         )
@@ -276,7 +276,7 @@ def _parsed(folder: Path, table: Path) -> Companion:
         InputError,
         UsageError,
     ):
-        raise _damaged(folder) from None
+        raise _damaged_error(folder) from None
     if edition > EDITION:
         raise InputError(
             f"The private companion is of edition {edition}; this program reads up to {EDITION}.",
@@ -285,7 +285,7 @@ def _parsed(folder: Path, table: Path) -> Companion:
     return companion
 
 
-def _key(written: str) -> bytes:
+def _parse_key(written: str) -> bytes:
     """The key that people were hashed with; by a part of it nobody would be found again."""
     key = bytes.fromhex(written)
     if len(key) != _KEY_BYTES:
@@ -293,7 +293,7 @@ def _key(written: str) -> bytes:
     return key
 
 
-def _one_row(record: Mapping[str, Any]) -> OneRow | None:
+def _parse_one_row(record: Mapping[str, Any]) -> OneRow | None:
     """Which row stands for a person, as it was published; None where each has one."""
     if "one_row" not in record:
         return None
@@ -302,7 +302,7 @@ def _one_row(record: Mapping[str, Any]) -> OneRow | None:
     )
 
 
-def _levels(stated: Any) -> dict[str, int]:
+def _parse_levels(stated: Any) -> dict[str, int]:
     """The level of each column; none where a method means something else by the word."""
     levels = stated if isinstance(stated, Mapping) else {}
     whole = all(type(level) is int and level >= 0 for level in levels.values())
@@ -331,7 +331,7 @@ def _sha256(file: Path) -> str:
     return digest
 
 
-def _damaged(folder: Path) -> InputError:
+def _damaged_error(folder: Path) -> InputError:
     return InputError(
         f"The private companion {folder.name!r} cannot be read.",
         "take a whole copy, of which you may read every file.",
@@ -347,7 +347,7 @@ def hash_private_rows(folder: Path) -> dict[str, str]:
 def had_person_column(source: Any, table: Path) -> bool:
     """Whether a companion is at hand whose table had a column that said who a row is about."""
     try:
-        return _parsed(locate_companion(source, table), table).schema.person is not None
+        return _parse_companion(locate_companion(source, table), table).schema.person is not None
     except InputError:
         return False
 
@@ -358,7 +358,7 @@ def read_people(folder: Path, rows: int | None = None) -> pa.Array:
     person = _read_rows(folder, "person", "who the rows are about", hint)
     _check_seal(folder, needed=False)  # old companions have none
     if (rows is not None and len(person) != rows) or person.null_count:
-        raise _damaged(folder)
+        raise _damaged_error(folder)
     return person
 
 
@@ -374,21 +374,21 @@ def _read_rows(folder: Path, column: str, what: str, hint: str) -> pa.Array:
     """A column of the companion's rows."""
     path = folder / PRIVATE_ROWS
     try:
-        if not path.is_file() and _seal(folder):
-            raise _rowless(folder)
+        if not path.is_file() and _read_seal(folder):
+            raise _missing_rows_error(folder)
         if not path.is_file() or column not in pq.read_schema(path).names:
             raise InputError(f"The private companion {folder.name!r} does not say {what}.", hint)
         return pq.read_table(path, columns=[column])[column].combine_chunks()
     except (OSError, ValueError, AttributeError, pa.ArrowException):
-        raise _damaged(folder) from None
+        raise _damaged_error(folder) from None
 
 
 def _check_seal(folder: Path, needed: bool) -> None:
     """The companion's rows must be as they were published: by their hash, where it is there."""
     try:
-        seal, now = _seal(folder), _sha256(folder / PRIVATE_ROWS)
+        seal, now = _read_seal(folder), _sha256(folder / PRIVATE_ROWS)
     except (OSError, ValueError, AttributeError, InputError):
-        raise _damaged(folder) from None
+        raise _damaged_error(folder) from None
     if needed and not seal:
         raise InputError(
             f"The private companion {folder.name!r} does not say what its rows were when they were "
@@ -403,7 +403,7 @@ def _check_seal(folder: Path, needed: bool) -> None:
         )
 
 
-def _seal(folder: Path) -> str:
+def _read_seal(folder: Path) -> str:
     """The hash that the rows had; empty while they are being published, and in old companions."""
     path = folder / COMPANION
     if not path.is_file():

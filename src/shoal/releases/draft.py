@@ -54,10 +54,10 @@ def recode_rows(
     carry += [schema.provider.name] if schema.provider else []
     person = schema.person.name if schema.person else None
     # The pieces are not kept here: the engine frees them as soon as it has them.
-    return frame.recode(encoded.codings, _pieces(encoded, cut), carry, person, key)
+    return frame.recode(encoded.codings, _select_pieces(encoded, cut), carry, person, key)
 
 
-def _pieces(encoded: Encoded, cut: Cut) -> Pieces:
+def _select_pieces(encoded: Encoded, cut: Cut) -> Pieces:
     codes = tuple(np.ascontiguousarray(column[cut.entry]) for column in encoded.codes())
     return Pieces(codes, cut.class_, cut.count)
 
@@ -108,10 +108,10 @@ def run_method(tally: Tally, request: Request, suppressible: int) -> Cut:
 def is_compiled(name: str, rule: Model) -> bool:
     """Whether numba's cache holds the kernels already that a method and a rule need."""
     needed = [*find_kernels(name), *(() if rule.local else (disclosure,))]
-    return all(map(_cached, needed))
+    return all(map(_has_compiled, needed))
 
 
-def _cached(kernel: ModuleType) -> bool:
+def _has_compiled(kernel: ModuleType) -> bool:
     """Whether anything of a file of kernels was compiled before."""
     caches = (getattr(function, "_cache", None) for function in vars(kernel).values())
     folder = next((cache.cache_path for cache in caches if cache is not None), None)

@@ -32,12 +32,12 @@ from shoal.engines.protocol import Frame
 if sys.platform == "win32":
     import msvcrt
 
-    def _hold(file: int, wait: bool) -> None:
+    def _lock(file: int, wait: bool) -> None:
         msvcrt.locking(file, msvcrt.LK_LOCK if wait else msvcrt.LK_NBLCK, 1)
 else:
     import fcntl
 
-    def _hold(file: int, wait: bool) -> None:
+    def _lock(file: int, wait: bool) -> None:
         fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
@@ -124,20 +124,20 @@ def check_replaceable(
     """
     taken = os.path.lexists(folder) and not _is_empty(folder)
     if taken and not replace:
-        raise _taken(folder)
+        raise _taken_error(folder)
     if taken and folder.exists() and (folder.is_symlink() or not (folder / mark).is_file()):
         raise UsageError(
             f"{folder.name!r} exists and is not {what}; it is not replaced.",
             "choose another folder.",
         )
-    if taken and folder.exists() and any(_strangers(folder, ours)):
+    if taken and folder.exists() and any(_list_foreign_files(folder, ours)):
         raise UsageError(
             f"{folder.name!r} holds files that are not {what}'s; it is not replaced.",
             "move them away, or choose another folder.",
         )
     parent = folder.absolute().parent
     if not parent.is_dir() or not os.access(parent, os.W_OK | os.X_OK):
-        raise _unwritable(folder)
+        raise _unwritable_error(folder)
 
 
 def _is_empty(place: Path) -> bool:
@@ -147,15 +147,15 @@ def _is_empty(place: Path) -> bool:
     return not any(place.iterdir())
 
 
-def _strangers(folder: Path, ours: str | None = None) -> Iterator[str]:
+def _list_foreign_files(folder: Path, ours: str | None = None) -> Iterator[str]:
     """The names in a folder that Shoal did not put there."""
-    known = ours or _own_names(folder)
+    known = ours or _match_own_files(folder)
     for name in os.listdir(folder):
         if not re.fullmatch(known, name) or (folder / name).is_dir():
             yield name
 
 
-def _own_names(folder: Path) -> str:
+def _match_own_files(folder: Path) -> str:
     """A pattern of the files that a release or a companion consists of."""
     if (folder / COMPANION).is_file():
         return f"{re.escape(COMPANION)}|{re.escape(PRIVATE_ROWS)}"
@@ -184,7 +184,7 @@ def _aside(folder: Path) -> Iterator[Path]:
         try:
             temporary_files.make_pending_folder(root)
         except OSError as error:
-            raise _unwritable(folder) from error
+            raise _unwritable_error(folder) from error
         yield root
     finally:
         _remove(root)
@@ -266,7 +266,7 @@ class _Step:
         if not self.old.exists():
             return
         ours = any((self.old / mark).is_file() for mark in (MANIFEST_NAME, COMPANION))
-        for name in list(_strangers(self.old)) if ours else []:
+        for name in list(_list_foreign_files(self.old)) if ours else []:
             place = self.final / name
             while os.path.lexists(place):
                 place = place.with_name(f"{place.name}~")
@@ -290,7 +290,7 @@ def move_into_place(*pairs: tuple[Path, Path], replace: bool) -> None:
         try:
             held = [step.final for step in steps if step.replaces and not _is_empty(step.final)]
             if held and not replace:
-                raise _taken(held[0])
+                raise _taken_error(held[0])
             for step in steps:
                 _persist(step.new)
             # Nobody who stops this process removes them now: they are the journal's.
@@ -303,7 +303,7 @@ def move_into_place(*pairs: tuple[Path, Path], replace: bool) -> None:
                 step.back()
             journal.remove()
             if isinstance(error, OSError):
-                raise _unwritable(out) from error
+                raise _unwritable_error(out) from error
             raise
         journal.finish(steps)
 
@@ -384,7 +384,7 @@ class _Journal:
         """What was written; nothing if that was not finished, for then nothing was renamed."""
         try:
             moves = json.loads(os.pread(self._file, 1 << 20, 0))["moves"]
-            steps = [_parsed(move) for move in moves]
+            steps = [_parse_step(move) for move in moves]
         except (ValueError, KeyError, TypeError):
             return []
         return steps if all(map(self._is_allowed, steps)) else []
@@ -423,7 +423,7 @@ class _Journal:
             self._file = -1
 
 
-def _parsed(move: dict[str, str | bool]) -> _Step:
+def _parse_step(move: dict[str, str | bool]) -> _Step:
     final = Path(str(move["final"]))
     old = final.with_name(str(move["old"]))
     return _Step(Path(str(move["new"])), final, old, bool(move["replaces"]))
@@ -434,17 +434,17 @@ def _hold_journal(place: Path, create: bool = True) -> _Journal:
     path, until = _journal_path(place), time.monotonic() + PATIENCE
     while (file := _open_journal(path, create)) is None:
         if time.monotonic() > until:
-            raise _half_moved(place)
+            raise _half_moved_error(place)
         time.sleep(0.02)
     journal = _Journal(path, file)
     try:
         if hasattr(os, "geteuid") and os.fstat(file).st_uid != os.geteuid():
-            raise _half_moved(place)
+            raise _half_moved_error(place)
         journal.come_to_the_end()
     except BaseException as error:
         journal.close()
         if isinstance(error, OSError):
-            raise _half_moved(place) from error
+            raise _half_moved_error(place) from error
         raise
     return journal
 
@@ -459,7 +459,7 @@ def _open_journal(path: Path, create: bool) -> int | None:
     except OSError as error:
         if os.path.lexists(path):  # another user's
             return None
-        raise _unwritable(path.with_name(_place_name(path))) from error
+        raise _unwritable_error(path.with_name(_place_name(path))) from error
     if temporary_files.lock_file(file) is not False and _is_named(file, path):
         return file
     os.close(file)
@@ -478,7 +478,7 @@ def _is_named(file: int, path: Path) -> bool:
         return False
 
 
-def _half_moved(place: Path) -> OutputError:
+def _half_moved_error(place: Path) -> OutputError:
     return OutputError(
         f"A release is being moved to {place.name!r}, or that was interrupted and is not yours to "
         "finish.",
@@ -513,13 +513,13 @@ def _persist_folder(folder: Path) -> None:
             os.close(file)
 
 
-def _taken(folder: Path) -> UsageError:
+def _taken_error(folder: Path) -> UsageError:
     return UsageError(
         f"{folder.name!r} exists already.", "choose another folder, or add --replace."
     )
 
 
-def _unwritable(folder: Path) -> OutputError:
+def _unwritable_error(folder: Path) -> OutputError:
     return OutputError(
         f"The folder that should hold {folder.name!r} does not exist or cannot be written.",
         "create it, or choose another place.",
@@ -542,9 +542,9 @@ def lock_folder(place: Path, lock: str, *, wait: bool = True) -> Iterator[None]:
     in is refused.
     """
     ensure_folder(place)
-    with _opened(place / lock) as file:
+    with _open_lock(place / lock) as file:
         try:
-            _hold(file, wait)
+            _lock(file, wait)
         except (BlockingIOError, PermissionError):  # the second is Windows' word for it
             raise FolderBusyError(
                 "Another run is writing to this folder.", "wait for it, or choose another folder."
@@ -558,7 +558,7 @@ def lock_folder(place: Path, lock: str, *, wait: bool = True) -> Iterator[None]:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[int]:
+def _open_lock(path: Path) -> Iterator[int]:
     try:
         file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as error:

@@ -29,10 +29,10 @@ def judge_classes(
     judgements = judge_models(rule, groups, labels)
     holds = len(groups) > 0 and all(part.holds for part in judgements)
     rows = int(groups.row_counts.sum())
-    return Verdict(holds, how, rows, len(groups), judgements, missing=_missing(groups))
+    return Verdict(holds, how, rows, len(groups), judgements, missing=_count_missing(groups))
 
 
-def _missing(groups: Groups) -> dict[str, int]:
+def _count_missing(groups: Groups) -> dict[str, int]:
     """By column, the rows whose sensitive value nobody knows."""
     single = (h for h in groups.sensitive if "*" not in h.axis.name)
     return {h.axis.name: rows for h in single if (rows := int(h.blanks.sum()))}
@@ -93,7 +93,7 @@ def combine_verdicts(
 ) -> Verdict:
     """The verdict on a table from those on its parts; ``k_with_kept``: k with kept columns."""
     judgements = zip(*(verdict.judgements for verdict in verdicts), strict=True)
-    joined = tuple(map(_together, split_rule(rule), judgements))
+    joined = tuple(map(_combine_judgements, split_rule(rule), judgements))
     rows, classes = (
         sum(verdict.rows for verdict in verdicts),
         sum(verdict.classes for verdict in verdicts),
@@ -104,7 +104,7 @@ def combine_verdicts(
     return Verdict(holds, verdicts[0].how, rows, classes, joined, k_with_kept, missing)
 
 
-def _together(model: Model, judgements: Sequence[Judgement]) -> Judgement:
+def _combine_judgements(model: Model, judgements: Sequence[Judgement]) -> Judgement:
     smaller_is_worse = getattr(model, "strongest", "largest") == "largest"
     worst = (min if smaller_is_worse else max)(judgements, key=lambda judgement: judgement.reached)
     return replace(
@@ -124,14 +124,14 @@ def judge_models(
 
 def _judge(model: Model, groups: Groups, labels: Labels | None) -> Judgement:
     try:
-        return _evaluated(model, groups, labels)
+        return _evaluate(model, groups, labels)
     except NotEvaluatedError as error:
         return Judgement(str(model), False, math.nan, reason=error.fact)
 
 
-def _evaluated(model: Model, groups: Groups, labels: Labels | None) -> Judgement:
+def _evaluate(model: Model, groups: Groups, labels: Labels | None) -> Judgement:
     holds = model.holds(groups)
-    worst = _worst(model, groups, holds)
+    worst = _find_worst_class(model, groups, holds)
     witness: dict[str, Any] = {"rows": int(groups.row_counts[worst])}
     if groups.written_rows is not None:
         witness["people"] = int(groups.rows[worst])
@@ -139,7 +139,7 @@ def _evaluated(model: Model, groups: Groups, labels: Labels | None) -> Judgement
         witness["class"] = labels(worst)
     own = getattr(model, "witness", None)
     if own is not None:
-        witness |= _shown(own(groups, worst), groups, labels is not None)
+        witness |= _show_witness(own(groups, worst), groups, labels is not None)
     return Judgement(
         str(model),
         bool(holds.all()),
@@ -150,7 +150,7 @@ def _evaluated(model: Model, groups: Groups, labels: Labels | None) -> Judgement
     )
 
 
-def _shown(witness: dict[str, Any], groups: Groups, names: bool) -> dict[str, Any]:
+def _show_witness(witness: dict[str, Any], groups: Groups, names: bool) -> dict[str, Any]:
     """A model's own witness, with the size of a coalition; its names only where asked for."""
     if "coalition" not in witness:
         return witness
@@ -162,7 +162,7 @@ def _shown(witness: dict[str, Any], groups: Groups, names: bool) -> dict[str, An
     return shown
 
 
-def _worst(model: Model, groups: Groups, holds: NDArray[np.bool_]) -> int:
+def _find_worst_class(model: Model, groups: Groups, holds: NDArray[np.bool_]) -> int:
     """The witness: the model's own choice, or the first class that fails."""
     own = getattr(model, "worst_class", None)
     return int(own(groups)) if own else int(np.argmin(holds))

@@ -102,8 +102,8 @@ def read_meanings(
     if isinstance(column.hierarchy, Tree):
         return []
     if own and column.kind in ("category", "code"):
-        return [_own(label, column) for label in labels]
-    return [_foreign(label, column, spelling) for label in labels]
+        return [_read_own(label, column) for label in labels]
+    return [_read_foreign(label, column, spelling) for label in labels]
 
 
 def list_named_values(meant: Iterable[LabelMeaning | None], column: Column) -> list[Any]:
@@ -127,7 +127,7 @@ def pick_values_inside(
         points = pick_gap_points(ranges, there, column.kind == "date")
         inside = [value_at(point, column.kind) for point in points]
     else:
-        inside = _codes_between([meaning for meaning in meant if isinstance(meaning, Span)])
+        inside = _pick_codes_between([meaning for meaning in meant if isinstance(meaning, Span)])
     return [value for value in inside if value is not None and is_allowed_value(value, column)]
 
 
@@ -173,7 +173,7 @@ def _holds_whole(span: Between) -> bool:
     return first <= span.high if span.high_in else first < span.high
 
 
-def _codes_between(spans: Iterable[Span]) -> list[str]:
+def _pick_codes_between(spans: Iterable[Span]) -> list[str]:
     """The same for codes that end in a number of one length, such as 05000 or A12."""
     alike: dict[tuple[str, int], list[Between]] = {}
     for span in spans:
@@ -189,7 +189,7 @@ def _codes_between(spans: Iterable[Span]) -> list[str]:
     ]
 
 
-def _own(label: str, column: Column) -> LabelMeaning | None:
+def _read_own(label: str, column: Column) -> LabelMeaning | None:
     if "*" in label:
         masks = column.kind == "code" or not label.strip("*")
         return parse_label(label, column.kind) if masks else ValueSet((label,))
@@ -198,7 +198,7 @@ def _own(label: str, column: Column) -> LabelMeaning | None:
     return ValueSet(tuple(read_set(label) or [label]))
 
 
-def _foreign(label: str, column: Column, spelling: Spelling) -> LabelMeaning | None:
+def _read_foreign(label: str, column: Column, spelling: Spelling) -> LabelMeaning | None:
     """What a label means in the table of others; none where it is not certain."""
     if label in (column.listed_values or ()):
         return ValueSet((label,))
@@ -233,16 +233,16 @@ def respell_labels(
     {'130*': None, 'm/f': '{m, f}'}
     """
     if kind in ("number", "date"):
-        short = _short_masks(labels, known, every) if kind == "number" else {}
-        return {**_years(labels, kind), **short}
+        short = _find_short_masks(labels, known, every) if kind == "number" else {}
+        return {**_respell_years(labels, kind), **short}
     words = {format_value(value) for value in known if value is not None}
-    alone = words | _certain(every, kind)
-    sets = {label: _words(label, kind, words, alone) for label in labels}
+    alone = words | _list_certain_values(every, kind)
+    sets = {label: _respell_words(label, kind, words, alone) for label in labels}
     changed = {label: spelt for label, spelt in sets.items() if spelt != label}
-    return {**_odd_masks(labels, kind, words, every), **changed}
+    return {**_find_odd_masks(labels, kind, words, every), **changed}
 
 
-def _years(labels: Collection[str], kind: str) -> Spelling:
+def _respell_years(labels: Collection[str], kind: str) -> Spelling:
     """``2000-09`` as others of the column are written: years 2000-2009, or a month; else None."""
     matches = {label: _YEARS.fullmatch(label.strip()) for label in labels}
     years, months, either = False, any(_DAY.fullmatch(label.strip()) for label in labels), []
@@ -257,15 +257,17 @@ def _years(labels: Collection[str], kind: str) -> Spelling:
         months |= month and bare and not rising
     if years == months or (months and kind == "number"):
         return dict.fromkeys(either)
-    return {} if months else {label: _in_full(label.strip()) for label in either}
+    return {} if months else {label: _write_years(label.strip()) for label in either}
 
 
-def _in_full(label: str) -> str:
+def _write_years(label: str) -> str:
     low, high = label.split("-")
     return f"{low}-{low[:2]}{high}"
 
 
-def _short_masks(labels: Iterable[str], known: Iterable[Any], every: Iterable[str]) -> Spelling:
+def _find_short_masks(
+    labels: Iterable[str], known: Iterable[Any], every: Iterable[str]
+) -> Spelling:
     """Masked numbers with fewer digits than any number: codes, perhaps, that leave out stars."""
     masked = [label for label in labels if _MASKED.fullmatch(label.strip())]
     plain = [
@@ -278,15 +280,15 @@ def _short_masks(labels: Iterable[str], known: Iterable[Any], every: Iterable[st
         for end in (meaning.low, meaning.high)
     ]
     numbers = [float(value) for value in known if value is not None] + ends if masked else []
-    fewest = min((_whole_digits(number) for number in numbers if abs(number) < 1e15), default=0)
+    fewest = min((_count_digits(number) for number in numbers if abs(number) < 1e15), default=0)
     return {label: None for label in masked if len(label.strip().lstrip("+-")) < fewest}
 
 
-def _whole_digits(number: float) -> int:
+def _count_digits(number: float) -> int:
     return len(str(int(abs(number))))
 
 
-def _odd_masks(
+def _find_odd_masks(
     labels: Iterable[str], kind: str, words: Collection[str], every: Iterable[str]
 ) -> Spelling:
     """Masked codes as long as no code is; where none is known, as long as not the longest mask."""
@@ -297,12 +299,12 @@ def _odd_masks(
     if not masks:
         return {}
     spans = [meaning.low for meaning in meant.values() if isinstance(meaning, Span)]
-    codes = [word for word in _certain(every, kind) if any(map(str.isdecimal, word))]
+    codes = [word for word in _list_certain_values(every, kind) if any(map(str.isdecimal, word))]
     lengths = {len(code) for code in (*words, *spans, *codes)} or {max(masks.values())}
     return {label: None for label in labels if masks.get(label, 0) not in {0, *lengths}}
 
 
-def _words(
+def _respell_words(
     label: str, kind: str, known: Collection[str], alone: Collection[str | None]
 ) -> str | None:
     """A list of words as a set in braces, or one value in braces; None where it may be either."""
@@ -322,7 +324,7 @@ def _words(
     return write_set([label.strip()]) if meaning.is_loose and not any(members) else None
 
 
-def _certain(labels: Iterable[str], kind: str) -> set[str]:
+def _list_certain_values(labels: Iterable[str], kind: str) -> set[str]:
     """The values that labels name for certain."""
     meanings = [parse_label(label, kind) for label in labels if not is_empty_label(label)]
     sure = (

@@ -154,17 +154,19 @@ class PublicCounts:
     @classmethod
     def of(cls, groups: Groups) -> PublicCounts:
         """The counts of these classes."""
-        values = {h.axis.name: _occurring(h) for h in groups.sensitive}
-        rows = {h.axis.name: _without_value(h) for h in groups.sensitive if "*" not in h.axis.name}
+        values = {h.axis.name: _list_occurring(h) for h in groups.sensitive}
+        rows = {
+            h.axis.name: _count_without_value(h) for h in groups.sensitive if "*" not in h.axis.name
+        }
         missing = {name: number for name, number in rows.items() if number}
         return cls(int(groups.rows.sum()), len(groups), values, missing)
 
 
-def _without_value(h: Histogram) -> int:
+def _count_without_value(h: Histogram) -> int:
     return int(h.count[h.value == h.axis.null_code].sum()) if h.axis.null else 0
 
 
-def _missing(request: Request, counts: PublicCounts) -> dict[str, Any]:
+def _describe_missing(request: Request, counts: PublicCounts) -> dict[str, Any]:
     """How rows without a sensitive value were judged, by column."""
     columns = {column.name: column for column in request.schema.sensitive}
     return {
@@ -177,7 +179,7 @@ def _missing(request: Request, counts: PublicCounts) -> dict[str, Any]:
     }
 
 
-def _occurring(histogram: Histogram) -> frozenset[str]:
+def _list_occurring(histogram: Histogram) -> frozenset[str]:
     leaves = histogram.axis.leaves
     return frozenset(
         format_value(leaf) for leaf, n in zip(leaves, histogram.total, strict=False) if n
@@ -202,13 +204,13 @@ def build_manifest(
         "rows": counts.rows,
         "classes": counts.classes,
         "columns": {column.name: column.role for column in schema.columns},
-        "schema": _stated(schema, counts.values, request.form).to_toml(),
+        "schema": _state_schema(schema, counts.values, request.form).to_toml(),
         "rule": str(request.rule),
         "method": request.method,
         "parameters": dict(request.parameters),
         "row_order": ("by bucket, then " if buckets else "") + "random, from the operating system",
         "keep_accepted": request.accept_keep,
-        **({"missing": missing} if (missing := _missing(request, counts)) else {}),
+        **({"missing": missing} if (missing := _describe_missing(request, counts)) else {}),
         **({"exact": exact} if buckets else {}),
         **({} if based_on is None else {"based_on": based_on}),
         **({} if request.like is None else {"like": request.like.sha256}),
@@ -235,10 +237,12 @@ def redact_schema(schema: Schema, values: Mapping[str, frozenset[str]]) -> Schem
     Quasi-identifiers are labels now, so their hierarchies, bounds and domains stay private; but
     for the order of categories, without which nobody can say what lies in a range of them.
     """
-    return Schema(tuple(_public(column, values.get(column.name)) for column in schema.columns))
+    return Schema(
+        tuple(_redact_column(column, values.get(column.name)) for column in schema.columns)
+    )
 
 
-def _stated(schema: Schema, values: Mapping[str, frozenset[str]], form: str) -> Schema:
+def _state_schema(schema: Schema, values: Mapping[str, frozenset[str]], form: str) -> Schema:
     """The same for a form: what may be answered is the publisher's statement, and public."""
     shown = redact_schema(schema, values)
     if form != RANDOMISED:
@@ -247,18 +251,18 @@ def _stated(schema: Schema, values: Mapping[str, frozenset[str]], form: str) -> 
     return Schema(tuple(own if own.role == "sensitive" else public for public, own in pairs))
 
 
-def _public(column: Column, there: frozenset[str] | None) -> Column:
+def _redact_column(column: Column, there: frozenset[str] | None) -> Column:
     if column.role == "quasi":
         if column.kind == "category" and isinstance(column.hierarchy, Ordered):
             return Column(column.name, "quasi", "category", column.hierarchy)
         return Column(column.name, "quasi")
     if column.role == "keep" or there is None:
         return Column(column.name, column.role, column.kind, missing=column.missing)
-    pruned = _pruned(column.hierarchy, there)
+    pruned = _prune_tree(column.hierarchy, there)
     return Column(column.name, column.role, column.kind, pruned, missing=column.missing)
 
 
-def _pruned(hierarchy: Hierarchy | None, there: frozenset[str]) -> Hierarchy | None:
+def _prune_tree(hierarchy: Hierarchy | None, there: frozenset[str]) -> Hierarchy | None:
     """A taxonomy with the published values alone: distances stay, other leaves are not shown."""
     if not isinstance(hierarchy, Tree):
         return hierarchy

@@ -101,13 +101,13 @@ class OutputPlace(NamedTuple):
             if path is not None:
                 refuse_database_address(path)
         return cls(
-            None if out is None or dry_run else _named(Path(out)),
+            None if out is None or dry_run else _with_final_name(Path(out)),
             None if companion is None else Path(companion),
             find_format(Path(f"table.{format.lstrip('.')}")).lstrip("."),
         )
 
 
-def _named(out: Path) -> Path:
+def _with_final_name(out: Path) -> Path:
     """The folder by a path that ends in its name, which ``.`` and ``..`` do not."""
     return out if out.name not in ("", "..") else Path(os.path.abspath(out))
 

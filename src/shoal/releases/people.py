@@ -84,13 +84,13 @@ def check_one_row_each(frame: Frame, schema: Schema) -> None:
     name = schema.person.name
     profile = frame.profile([name])[name]
     refuse_nameless_rows(name, profile.nulls)
-    refuse_repeated_rows(name, profile.rows, profile.distinct, _one_row_hint(frame))
+    refuse_repeated_rows(name, profile.rows, profile.distinct, _suggest_one_row(frame))
 
 
 ONE_ROW_HINT = f'keep one row a person: --one-row random, or "{EXAMPLE}" or "first by COLUMN".'
 
 
-def _one_row_hint(frame: Frame) -> str:
+def _suggest_one_row(frame: Frame) -> str:
     """How to keep one row a person: by the first date that the table has, else by chance."""
     dates = [field.name for field in frame.fields if field.kind == "date"]
     if not dates:
@@ -169,9 +169,9 @@ def read_keyed_persons(folder: Path, schema: Schema, key: bytes) -> RowPersons |
     if schema.person is None:
         return None
     keyed = read_people(folder)
-    refuse_nameless_rows(schema.person.name, _times(hash_missing_person(key), keyed))
+    refuse_nameless_rows(schema.person.name, _count_rows(hash_missing_person(key), keyed))
     people = RowPersons.of(keyed)
-    if _times(hash_counterfeit_person(key), keyed):
+    if _count_rows(hash_counterfeit_person(key), keyed):
         is_counterfeit = pc.equal(keyed, hash_counterfeit_person(key)).to_numpy(
             zero_copy_only=False
         )
@@ -183,7 +183,7 @@ def read_keyed_persons(folder: Path, schema: Schema, key: bytes) -> RowPersons |
     return people
 
 
-def _times(person_hash: str, keyed: pa.Array) -> int:
+def _count_rows(person_hash: str, keyed: pa.Array) -> int:
     """How many rows have this hash."""
     return int(pc.sum(pc.equal(keyed, person_hash)).as_py() or 0)
 
@@ -253,7 +253,7 @@ def ask_for_person_column(profiles: Mapping[str, Profile], columns: Sequence[Col
     The values of an identifier need but repeat; those of a column that is dropped for any reason
     are as many as people may be: more than a few, and at least a tenth of the rows.
     """
-    several = [c.name for c in columns if _may_say_who(profiles[c.name], c.role)]
+    several = [c.name for c in columns if _may_name_people(profiles[c.name], c.role)]
     several.sort(key=lambda name: -profiles[name].distinct)
     if not several:
         return []
@@ -271,7 +271,7 @@ def ask_for_person_column(profiles: Mapping[str, Profile], columns: Sequence[Col
     ]
 
 
-def _may_say_who(profile: Profile, role: str) -> bool:
+def _may_name_people(profile: Profile, role: str) -> bool:
     """Whether the values of a column that is dropped may be people who have several rows."""
     filled = _filled(profile)
     if not 1 < profile.distinct < filled:

@@ -63,7 +63,7 @@ def check_provider_column(rule: Model, schema: Schema) -> None:
     """Refuse a rule about providers where no column says who provided a row."""
     if needs_providers(rule) and schema.provider is None:
         raise UsageError(
-            f"{_asking(rule)} needs to know who provided each row, and no column says so.",
+            f"{_provider_parts(rule)} needs to know who provided each row, and no column says so.",
             'give a column the role "provider": --provider COLUMN.',
         )
 
@@ -100,7 +100,7 @@ def check_providers(axis: Axis, m: int | None = None, unnamed: int = 0) -> None:
     if axis.null:
         rows = f"{format_count(unnamed, 'row')} have" if unnamed > 1 else "A row has"
         raise InputError(f"{rows} no provider (column {axis.name!r}).", "name one in every row.")
-    names = Counter(_bare(format_value(leaf)) for leaf in axis.leaves)
+    names = Counter(_fold_name(format_value(leaf)) for leaf in axis.leaves)
     if alike := sum(times for times in names.values() if times > 1):
         raise InputError(
             f"{alike:,} providers in column {axis.name!r} differ by case or space only.",
@@ -118,7 +118,7 @@ def check_providers(axis: Axis, m: int | None = None, unnamed: int = 0) -> None:
         )
 
 
-def _bare(name: str) -> str:
+def _fold_name(name: str) -> str:
     """A name without case and spaces, however its letters are composed."""
     return "".join(unicodedata.normalize("NFKC", name).casefold().split())
 
@@ -132,8 +132,8 @@ def find_largest_m(rule: Model) -> int | None:
 def missing_providers_error(rule: Model) -> UsageError:
     """The error for a published table without its companion."""
     return UsageError(
-        f"{_asking(rule)} is judged by who provided each row, which a published table does not "
-        "tell.",
+        f"{_provider_parts(rule)} is judged by who provided each row, which a published table does "
+        "not tell.",
         "verify the release's folder, with its private companion beside it; a table with a "
         "provider column is judged by shoal m-privacy.",
     )
@@ -147,15 +147,16 @@ def read_row_providers(source: Any, table: Path, rule: Model | None = None) -> R
     try:
         companion = read_companion(source, table)
     except InputError as error:
-        raise (error if rule is None else _untold(rule, error)) from None
+        raise (error if rule is None else _needed_companion_error(rule, error)) from None
     return read_row_providers_in(companion.folder, companion.schema)
 
 
-def _untold(rule: Model, error: InputError) -> InputError:
+def _needed_companion_error(rule: Model, error: InputError) -> InputError:
     """What is wrong with the companion, why it is needed, and what can be had without it."""
     inside = " & ".join(map(str, unwrap_rule(rule)))
     return InputError(
-        f"{error.fact} It alone tells who provided each row, by which {_asking(rule)} is judged.",
+        f"{error.fact} It alone tells who provided each row, by which {_provider_parts(rule)} is "
+        "judged.",
         f"{error.hint} Whoever has none can verify the rule inside: -m {inside!r}.",
     )
 
@@ -168,20 +169,19 @@ def read_row_providers_in(folder: Path, schema: Schema) -> RowProviders:
             f"{format_count(providers.null_count, 'row')} of the release came without a provider.",
             "publish the table with a provider in every row.",
         )
-    return _named("provider" if schema.provider is None else schema.provider.name, providers)
+    return _read_names("provider" if schema.provider is None else schema.provider.name, providers)
 
 
-def _named(name: str, providers: pa.Array) -> RowProviders:
+def _read_names(name: str, providers: pa.Array) -> RowProviders:
     """Providers by their names, however the companion writes them."""
     if not (pa.types.is_string(providers.type) or pa.types.is_date(providers.type)):
-        providers = providers.cast(
-            pa.float64(), safe=False
-        )  # as numbers are counted when published
+        # as numbers are counted when published
+        providers = providers.cast(pa.float64(), safe=False)
     words = providers.dictionary_encode()
     names = [format_value(value) for value in words.dictionary.to_pylist()]
     return RowProviders.of(name, names, words.indices.to_numpy())
 
 
-def _asking(rule: Model) -> str:
+def _provider_parts(rule: Model) -> str:
     """The parts of a rule that are about providers."""
     return " & ".join(str(part) for part in split_rule(rule) if needs_providers(part))

@@ -1,4 +1,4 @@
-"""A release as an adversary finds it: its labels and values row by row, and what is said of it.
+"""A published table as an adversary finds it: its rows as they stand, and what is said of them.
 
 A release folder says what its columns are, and how it was made; its private companion, where it is
 at hand, also what the columns are that it leaves out and how labels were made. Tables of others
@@ -175,7 +175,7 @@ class PublishedTable:
     @cached_property
     def count(self) -> Recount:
         """The classes that its labels make, each an entry of its own."""
-        axes = tuple(_label_axis(name, self.listings[name]) for name in self.quasi)
+        axes = tuple(_build_label_axis(name, self.listings[name]) for name in self.quasi)
         number, first = self.classes(self.quasi)
         keys = np.stack([self.listings[name].codes[first] for name in self.quasi]).astype(np.int32)
         entry = np.arange(len(first), dtype=np.int32)
@@ -224,12 +224,12 @@ class PublishedTable:
         names = [column.name for column in self.schema.sensitive]
         text = str((self.manifest or {}).get("rule", ""))
         try:
-            asked = [one for one in unwrap_rule(parse_rule(text)) if "sensitive" in one.needs]
+            parts = [part for part in unwrap_rule(parse_rule(text)) if "sensitive" in part.needs]
         except UsageError:  # it has none, or one of its maker's own
             return ()
-        stated = [getattr(one, "on", None) for one in asked]
-        looked = {part for on in stated for part in (names if on is None else on.split("*"))}
-        return tuple(name for name in names if name in looked)
+        stated = [getattr(part, "on", None) for part in parts]
+        judged = {name for on in stated for name in (names if on is None else on.split("*"))}
+        return tuple(name for name in names if name in judged)
 
     @cached_property
     def method(self) -> Method | None:
@@ -256,7 +256,7 @@ def is_made_class_by_class(manifest: Mapping[str, Any]) -> bool:
     return rule.local and "provider" not in rule.needs  # who provided which row is not published
 
 
-def _label_axis(name: str, listing: Listing) -> Axis:
+def _build_label_axis(name: str, listing: Listing) -> Axis:
     words = listing.words()
     null = None in words
     return Axis(name, "category", "flat", tuple(word for word in words if word is not None), null)
@@ -272,13 +272,12 @@ def read_published_tables(
 ) -> tuple[PublishedTable, ...]:
     """Read every release; two that give one column different roles are an error.
 
-    One that was read before (a ``Seen``) is taken as it is; schemas are for the others.
+    One that was read before (a ``PublishedTable``) is taken as it is; schemas are for the others.
     """
-    read = iter(
-        _looked_at([s for s in releases if not isinstance(s, PublishedTable)], schema, progress)
-    )
+    unread = [source for source in releases if not isinstance(source, PublishedTable)]
+    read = iter(_read_releases(unread, schema, progress))
     tables = [table if isinstance(table, PublishedTable) else next(read) for table in releases]
-    _same_roles(tables)
+    _check_same_roles(tables)
     names = [table.name for table in tables]
     return tuple(
         replace(table, name=f"{table.name} ({i})") if names.count(table.name) > 1 else table
@@ -286,34 +285,26 @@ def read_published_tables(
     )
 
 
-def _looked_at(
+def _read_releases(
     releases: Sequence[Any], schema: Schema | Sequence[Schema] | None, progress: Progress
 ) -> list[PublishedTable]:
-    found_releases = [find_release(source) for source in releases]
-    for _, manifest in (
-        found_release for found_release in found_releases if found_release is not None
-    ):
+    folders = [find_release(source) for source in releases]
+    for _, manifest in filter(None, folders):
         refuse_noisy(manifest, "has no people to look for")
     private = [
-        None if found_release is None else find_companion(source, found_release[0])
-        for source, found_release in zip(releases, found_releases, strict=True)
+        None if folder is None else find_companion(source, folder[0])
+        for source, folder in zip(releases, folders, strict=True)
     ]
-    schemas = _schemas(
-        schema,
-        releases,
-        [found_release and found_release[1] for found_release in found_releases],
-        private,
-    )
+    manifests = [folder and folder[1] for folder in folders]
+    schemas = _choose_schemas(schema, releases, manifests, private)
     tables = []
-    for i, (source, release, roles) in enumerate(
-        zip(releases, found_releases, schemas, strict=True)
-    ):
+    for i, (source, folder, roles) in enumerate(zip(releases, folders, schemas, strict=True)):
         progress("reading releases", i, len(releases))
-        tables.append(replace(_read(source, release, roles, i + 1), companion=private[i]))
+        tables.append(replace(_read(source, folder, roles, i + 1), companion=private[i]))
     return tables
 
 
-def _schemas(
+def _choose_schemas(
     schema: Schema | Sequence[Schema] | None,
     releases: Sequence[Any],
     manifests: Sequence[dict[str, Any] | None],
@@ -330,16 +321,17 @@ def _schemas(
     own = [None if manifest is None else parse_released_schema(manifest) for manifest in manifests]
     for i, manifest in enumerate(manifests):
         if manifest is not None and publishes_buckets(manifest):
-            schemas[i] = _in_buckets(schemas[i], parse_released_schema(manifest))
+            schemas[i] = _with_bucket_roles(schemas[i], parse_released_schema(manifest))
         if manifest is not None:
             schemas[i] = with_answer_columns(schemas[i], manifest)
     if schema is None:  # whoever gives one has said what matters
-        own = [public and _whole(public, more) for public, more in zip(own, private, strict=True)]
+        own = [
+            public and _add_private_columns(public, more)
+            for public, more in zip(own, private, strict=True)
+        ]
     lent = next((public for public in own if public is not None), None)
-    chosen = [_joined(*three) or lent for three in zip(schemas, own, private, strict=True)]
-    for source in (
-        release for release, known in zip(releases, chosen, strict=True) if known is None
-    ):
+    chosen = [_join_schemas(*three) or lent for three in zip(schemas, own, private, strict=True)]
+    for source in (source for source, roles in zip(releases, chosen, strict=True) if roles is None):
         with open_frame(source):  # what is no table at all is told as that
             raise UsageError(
                 "Nothing says what the columns are.",
@@ -348,7 +340,7 @@ def _schemas(
     return [roles for roles in chosen if roles is not None]
 
 
-def _in_buckets(schema: Schema | None, own: Schema) -> Schema | None:
+def _with_bucket_roles(schema: Schema | None, own: Schema) -> Schema | None:
     """The given schema with the roles that buckets give: exact columns make no classes there."""
     if schema is None:
         return None
@@ -356,7 +348,7 @@ def _in_buckets(schema: Schema | None, own: Schema) -> Schema | None:
     return Schema(tuple(replace(c, role=roles.get(c.name, c.role)) for c in schema.columns))
 
 
-def _whole(public: Schema, private: Companion | None) -> Schema:
+def _add_private_columns(public: Schema, private: Companion | None) -> Schema:
     """What a release's folder says of its columns, and its companion of what that leaves out.
 
     Bounds and domains are not taken: they bind the publisher's table, not what others look for.
@@ -371,7 +363,9 @@ def _whole(public: Schema, private: Companion | None) -> Schema:
     return Schema((*columns, *([person] if person else [])))
 
 
-def _joined(schema: Schema | None, own: Schema | None, private: Companion | None) -> Schema | None:
+def _join_schemas(
+    schema: Schema | None, own: Schema | None, private: Companion | None
+) -> Schema | None:
     """The given schema, and what the release says of kinds and of columns that it does not name.
 
     A column that the release publishes as it is may be given as a quasi-identifier: its values
@@ -382,7 +376,7 @@ def _joined(schema: Schema | None, own: Schema | None, private: Companion | None
     for column in own.columns:
         role = schema.column(column.name).role if column.name in schema.names else column.role
         if role not in (column.role, "quasi"):
-            raise _different_roles(column.name, column.role, role)
+            raise _different_roles_error(column.name, column.role, role)
     stated = (*(private.schema.columns if private else ()), *own.columns)
     kinds = {column.name: column.kind for column in stated if column.kind}
     columns = [replace(c, kind=c.kind or kinds.get(c.name, "")) for c in schema.columns]
@@ -394,11 +388,11 @@ def _read(
     source: Any, release: tuple[Path, dict[str, Any]] | None, roles: Schema, number: int
 ) -> PublishedTable:
     table, own = (source, False) if release is None else (release[0], True)
-    kinds = {} if own else _recognised(source, [c.name for c in roles.keep if not c.kind])
+    kinds = {} if own else _recognise_kinds(source, [c.name for c in roles.keep if not c.kind])
     with open_labels(table, roles, exact=own, some=True, recognised=kinds) as frame:
         there = [field.name for field in frame.fields]
         columns = [c for c in roles.columns if c.name in there and c.role in PUBLISHED_ROLES]
-        name = _name(source, release, number)
+        name = _name_release(source, release, number)
         if not any(column.role == "quasi" for column in columns):
             raise InputError(
                 f"{name} has none of the schema's quasi-identifiers.",
@@ -425,7 +419,7 @@ def _read(
     )
 
 
-def _recognised(source: Any, names: Sequence[str]) -> dict[str, str]:
+def _recognise_kinds(source: Any, names: Sequence[str]) -> dict[str, str]:
     """Columns of somebody's table that are published as they are, and are numbers or dates.
 
     Another table may write them otherwise, with a decimal comma or the day first.
@@ -459,38 +453,37 @@ def with_shared_columns(
         if (name in known or named[name] > 1) and name not in secret
     }
     return tuple(
-        _with_others(table, [n for n in table.undeclared if n in shared]) for table in tables
+        _with_shared_columns(table, [n for n in table.undeclared if n in shared])
+        for table in tables
     )
 
 
-def _with_others(table: PublishedTable, names: Sequence[str]) -> PublishedTable:
+def _with_shared_columns(table: PublishedTable, names: Sequence[str]) -> PublishedTable:
     if not names:
         return table
-    labels, kinds = (
-        Schema(tuple(Column(n, "keep") for n in names)),
-        _recognised(table.source, names),
-    )
+    labels = Schema(tuple(Column(name, "keep") for name in names))
+    kinds = _recognise_kinds(table.source, names)
     with open_labels(table.source, labels, exact=False, some=True, recognised=kinds) as frame:
         return replace(table, shared_columns=read_columns(frame, names))
 
 
-def _name(source: Any, release: tuple[Path, Any] | None, number: int) -> str:
+def _name_release(source: Any, release: tuple[Path, Any] | None, number: int) -> str:
     """What people call the release: its folder or file, else its number."""
     if release is not None:
         return release[0].resolve().parent.name
     return Path(source).name if isinstance(source, str | Path) else f"release {number}"
 
 
-def _same_roles(tables: Sequence[PublishedTable]) -> None:
+def _check_same_roles(tables: Sequence[PublishedTable]) -> None:
     roles: dict[str, Column] = {}
     for table in (table for table in tables if not table.buckets):  # their roles are the form's own
         for column in table.schema.columns:
             first = roles.setdefault(column.name, column)
             if first.role != column.role:
-                raise _different_roles(column.name, first.role, column.role)
+                raise _different_roles_error(column.name, first.role, column.role)
 
 
-def _different_roles(name: str, role: str, other: str) -> UsageError:
+def _different_roles_error(name: str, role: str, other: str) -> UsageError:
     return UsageError(
         f"Column {name!r} is {role} in one place and {other} in another.",
         f"give it one role in all releases, such as --quasi {name}.",

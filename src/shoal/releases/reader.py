@@ -94,7 +94,7 @@ def _check_rows(table: Any, frame: Frame) -> None:
     folder = table.parent if isinstance(table, Path) else None
     if folder is None or not (folder / MANIFEST_NAME).is_file():
         return
-    rows = _manifest(folder).get("rows")
+    rows = _load_manifest(folder).get("rows")
     if rows is not None and rows != frame.count_rows():
         raise changed_release_error(table.name)
 
@@ -113,7 +113,7 @@ def find_values_file(table: Any) -> Path | None:
     folder = table.parent if isinstance(table, Path) else None
     if folder is None or not (folder / MANIFEST_NAME).is_file():
         return None
-    second = _manifest(folder).get("values")
+    second = _load_manifest(folder).get("values")
     return None if second is None else folder / str(second)
 
 
@@ -127,15 +127,17 @@ def join_bucket_tables(
     Which of a bucket's values stands beside which of its people means nothing: how often each
     value occurs in a bucket is all that is published.
     """
-    people, read = _columns(files[0], {**kinds[0], BUCKET: "label"}, reading)
-    counted, also = _columns(files[1], {**kinds[1], BUCKET: "label", COUNT: "label"}, reading)
+    people, read = _read_typed_columns(files[0], {**kinds[0], BUCKET: "label"}, reading)
+    counted, also = _read_typed_columns(
+        files[1], {**kinds[1], BUCKET: "label", COUNT: "label"}, reading
+    )
     if people.keys() & counted.keys() != {BUCKET} or COUNT not in counted:
         raise InputError(
             f"{files[0].name} and {files[1].name} are not the two tables of one release.",
             f"they share the column {BUCKET!r} alone, and the second has {COUNT!r}.",
         )
-    of, each = _alike(people[BUCKET], counted.pop(BUCKET))
-    times = np.repeat(np.arange(len(each)), _agreeing(of, each, counted.pop(COUNT)))
+    of, each = _number_alike(people[BUCKET], counted.pop(BUCKET))
+    times = np.repeat(np.arange(len(each)), _read_value_counts(of, each, counted.pop(COUNT)))
     place = np.empty(len(of), np.int64)
     place[np.argsort(of, kind="stable")] = times[np.argsort(each[times], kind="stable")]
     values = {name: column.take(pa.array(place)) for name, column in counted.items()}
@@ -143,7 +145,7 @@ def join_bucket_tables(
     return pa.table({**people, **values}), read_kinds
 
 
-def _columns(
+def _read_typed_columns(
     source: Path, kinds: Mapping[str, str], reading: Mapping[str, Any]
 ) -> tuple[dict[str, pa.Array], dict[str, str]]:
     """A file's columns in its order, and how each is read."""
@@ -159,14 +161,14 @@ def _columns(
     }, read
 
 
-def _alike(first: pa.Array, other: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _number_alike(first: pa.Array, other: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Two columns numbered alike."""
     both = pa.concat_arrays([first, other]).dictionary_encode(null_encoding="encode")
     numbers = both.indices.to_numpy().astype(np.int64)
     return numbers[: len(first)], numbers[len(first) :]
 
 
-def _agreeing(
+def _read_value_counts(
     people: NDArray[np.int64], values: NDArray[np.int64], count: pa.Array
 ) -> NDArray[np.int64]:
     """How many people have each of the values, where every bucket has as many as people."""
@@ -202,13 +204,13 @@ def find_release_unchecked(source: Any) -> tuple[Path, dict[str, Any]] | None:
     if not isinstance(folder, (str, Path)):
         return None
     if not (Path(folder) / MANIFEST_NAME).is_file():
-        _not_private(Path(folder))
+        _refuse_companion(Path(folder))
         return None
-    manifest = _manifest(Path(folder))
+    manifest = _load_manifest(Path(folder))
     return Path(folder) / str(manifest["file"]), manifest
 
 
-def _not_private(folder: Path) -> None:
+def _refuse_companion(folder: Path) -> None:
     """Refuse the private companion where its release is asked for."""
     if (folder / COMPANION).is_file():
         raise InputError(
@@ -217,7 +219,7 @@ def _not_private(folder: Path) -> None:
         )
 
 
-def _manifest(folder: Path) -> dict[str, Any]:
+def _load_manifest(folder: Path) -> dict[str, Any]:
     try:
         return read_manifest((folder / MANIFEST_NAME).read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:

@@ -93,11 +93,11 @@ def recount(
     plan = survey(frame, _as_labels(schema, extra, frame.fields))
     people = people if people is not None and people.repeat else None
     if provided is None and people is None:
-        return _classes(plan.encode(frame).tally)
-    return _classes(_beside(frame, plan, provided, people))
+        return _cut_by_labels(plan.encode(frame).tally)
+    return _cut_by_labels(_tally_rows(frame, plan, provided, people))
 
 
-def _beside(
+def _tally_rows(
     frame: Frame, plan: Survey, provided: RowProviders | None, people: RowPersons | None
 ) -> Tally:
     """The tally of the rows, in their order, beside who provided them and whom they are about."""
@@ -152,7 +152,7 @@ def recount_in_parts(
     """The same (with ``extra`` columns) in parts that hold their classes whole."""
     plan = survey(frame, _as_labels(schema, extra, frame.fields))
     for part in plan.parts(frame, PART_ROWS):
-        yield _classes(plan.encode_part(part).tally)
+        yield _cut_by_labels(plan.encode_part(part).tally)
 
 
 def count_class_rows(frame: Frame, schema: Schema, count: Recount) -> NDArray[np.int64]:
@@ -175,7 +175,7 @@ def count_people_sharing(
     return count.sizes, count.members
 
 
-def _classes(tally: Tally) -> Recount:
+def _cut_by_labels(tally: Tally) -> Recount:
     number, first = number_combinations(tally.keys, [axis.size for axis in tally.quasi])
     entry = np.arange(tally.entries, dtype=np.int32)
     codes = tally.keys[:, first].T.astype(np.int32)
@@ -229,8 +229,8 @@ def read_cells(
         spelt = [spelling.get(t, t) for t in texts]
         doubtful = np.array([t in spelling and spelling[t] is None for t in texts], np.bool_)
         if suppressed:
-            spelt = _opened(axis, spelt)
-        lows, highs, bits, readable = _read(axis, spelt)
+            spelt = _star_empty_labels(axis, spelt)
+        lows, highs, bits, readable = _parse_labels(axis, spelt)
         readable &= ~doubtful
         if not readable.all():
             rows = count.cut.count[~readable[codes[count.cut.class_]]]
@@ -240,19 +240,19 @@ def read_cells(
         if bits is not None:
             sets[j] = bits[codes]
     if unread:
-        raise _unread(unread)
+        raise _unreadable_error(unread)
     return Cells(np.stack(low, axis=1), np.stack(high, axis=1), sets)
 
 
-def _opened(axis: Axis, texts: Sequence[Any]) -> list[Any]:
+def _star_empty_labels(axis: Axis, texts: Sequence[Any]) -> list[Any]:
     """The labels with ``*`` for those that say nothing; a text that is a value stays one."""
     silent = [t for t in texts if t is not None and t.strip() and is_empty_label(t)]
-    readable = _read(axis, silent)[3] if silent else ()
+    readable = _parse_labels(axis, silent)[3] if silent else ()
     values = {t for t, ok in zip(silent, readable, strict=True) if ok}
     return [ROOT if t is None or (is_empty_label(t) and t not in values) else t for t in texts]
 
 
-def _unread(columns: Mapping[str, tuple[int, int]]) -> InputError:
+def _unreadable_error(columns: Mapping[str, tuple[int, int]]) -> InputError:
     """What cannot be read, by column and count; a label may be somebody's own value."""
     (first, (labels, rows)), *others = columns.items()
     facts = [f"Column {first!r} has {labels:,} labels ({rows:,} rows) that cannot be read"]
@@ -263,7 +263,7 @@ def _unread(columns: Mapping[str, tuple[int, int]]) -> InputError:
     )
 
 
-def _read(axis: Axis, texts: Sequence[Any]) -> tuple[Any, Any, Any, NDArray[np.bool_]]:
+def _parse_labels(axis: Axis, texts: Sequence[Any]) -> tuple[Any, Any, Any, NDArray[np.bool_]]:
     if axis.shape != "flat":
         low, high, readable = axis.parse(texts)
         return low, high, None, readable

@@ -61,15 +61,15 @@ def survey(
     distinct = distinct or dict(frame.values([column.name for column in columns]))
     if not any(values.nulls + values.counts.sum() for values in distinct.values()):
         raise InputError("The table has no rows.", "check that the file is the right one.")
-    others = _others(population, schema)
+    others = _read_population_values(population, schema)
     more = {name: list(values) for name, values in (also or {}).items()}
     for name, other in others.items():
         more[name] = [*more.get(name, ()), *other.values, *([None] if other.nulls else [])]
-    axes = _axes(columns, distinct, more)
+    axes = _grow_axes(columns, distinct, more)
     codings = tuple(_coding(axis, distinct[axis.name]) for axis in axes)
     people = None
     if population is not None:
-        people = _population(population, axes[: len(schema.quasi)], others)
+        people = _tally_population(population, axes[: len(schema.quasi)], others)
     return Survey(schema, tuple(axes), codings, distinct, people)
 
 
@@ -97,14 +97,16 @@ class Survey:
     def encode(self, frame: Frame) -> Encoded:
         """Tally the frame: one group-by in the engine."""
         counted = frame.tally(self.codings)
-        tally = _tally(self.schema, self.axes, counted.codes, counted.count)
+        tally = _build_tally(self.schema, self.axes, counted.codes, counted.count)
         return Encoded(replace(tally, population=self.population), self.codings)
 
     def encode_part(self, frame: Frame) -> Encoded:
         """Tally a part of the table; the whole table stays the reference of its values."""
         encoded = self.encode(frame)
         sensitive = self.codings[len(self.schema.quasi) :][: len(self.schema.sensitive)]
-        reference = tuple(_totals(coding, self.distinct[coding.column]) for coding in sensitive)
+        reference = tuple(
+            _count_codes(coding, self.distinct[coding.column]) for coding in sensitive
+        )
         return replace(encoded, tally=replace(encoded.tally, reference=reference))
 
     def parts(self, frame: Frame, most: int) -> list[Frame]:
@@ -131,7 +133,7 @@ class Survey:
         ]
 
 
-def _totals(coding: Coding, distinct: Distinct) -> NDArray[np.int64]:
+def _count_codes(coding: Coding, distinct: Distinct) -> NDArray[np.int64]:
     """How often each code occurs in the whole table."""
     totals = np.bincount(coding.codes, weights=distinct.counts, minlength=coding.size)
     if coding.null_code is not None:
@@ -139,7 +141,7 @@ def _totals(coding: Coding, distinct: Distinct) -> NDArray[np.int64]:
     return totals.astype(np.int64)
 
 
-def _tally(
+def _build_tally(
     schema: Schema, axes: Sequence[Axis], codes: Sequence[Codes], count: NDArray[np.int64]
 ) -> Tally:
     q, s = len(schema.quasi), len(schema.sensitive)
@@ -165,7 +167,7 @@ def stack_codes(codes: Sequence[Codes], entries: int, dtype: Any = None) -> NDAr
     return out
 
 
-def _others(population: Frame | None, schema: Schema) -> dict[str, Distinct]:
+def _read_population_values(population: Frame | None, schema: Schema) -> dict[str, Distinct]:
     if population is None:
         return {}
     names = [column.name for column in schema.quasi]
@@ -178,7 +180,7 @@ def _others(population: Frame | None, schema: Schema) -> dict[str, Distinct]:
     return dict(population.values(names))
 
 
-def _axes(
+def _grow_axes(
     columns: Sequence[Column], distinct: Mapping[str, Distinct], more: Mapping[str, Iterable[Any]]
 ) -> list[Axis]:
     """The axes of the columns; what is amiss with any of them is told at once."""
@@ -186,7 +188,7 @@ def _axes(
     amiss: list[InputError] = []
     for column in columns:
         try:
-            axes.append(_grow(column, distinct[column.name], more.get(column.name, ())))
+            axes.append(_grow_axis(column, distinct[column.name], more.get(column.name, ())))
         except InputError as error:
             amiss.append(error)
     if amiss:
@@ -194,7 +196,7 @@ def _axes(
     return axes
 
 
-def _grow(column: Column, own: Distinct, more: Iterable[Any]) -> Axis:
+def _grow_axis(column: Column, own: Distinct, more: Iterable[Any]) -> Axis:
     """The axis of a column, from its values in the table and more values that count nobody."""
     counts: dict[Any, int] = dict(zip(own.values, own.counts.tolist(), strict=True))
     null = own.nulls > 0 or column.may_be_empty
@@ -203,7 +205,7 @@ def _grow(column: Column, own: Distinct, more: Iterable[Any]) -> Axis:
         if value is not None:
             counts.setdefault(value, 0)
     if column.listed_values is not None:
-        _inside(column, counts)
+        _check_domain(column, counts)
         for value in column.listed_values:
             counts.setdefault(value, 0)
     values = list(counts)
@@ -219,7 +221,7 @@ def _grow(column: Column, own: Distinct, more: Iterable[Any]) -> Axis:
     return replace(axis, unknown=True) if null and column.blanks_are_unknown else axis
 
 
-def _inside(column: Column, counts: Mapping[Any, int]) -> None:
+def _check_domain(column: Column, counts: Mapping[Any, int]) -> None:
     known = set(column.listed_values or ())
     outside = [count for value, count in counts.items() if value not in known]
     if outside:
@@ -236,6 +238,8 @@ def _coding(axis: Axis, distinct: Distinct) -> Coding:
     return Coding(axis.name, distinct.values, codes, null, axis.size)
 
 
-def _population(frame: Frame, axes: Sequence[Axis], others: Mapping[str, Distinct]) -> Population:
+def _tally_population(
+    frame: Frame, axes: Sequence[Axis], others: Mapping[str, Distinct]
+) -> Population:
     counted = frame.tally([_coding(axis, others[axis.name]) for axis in axes])
     return Population(stack_codes(counted.codes, len(counted.count)), counted.count)

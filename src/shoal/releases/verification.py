@@ -86,7 +86,7 @@ from shoal.releases.successors.counterfeits import (
 )
 from shoal.releases.tallying import encode
 
-_OF_NOISE = ("answers", "privacy", "releasable")
+_NOISE_KEYS = ("answers", "privacy", "releasable")
 """What the manifests of releases that noise makes say, and no others."""
 
 
@@ -139,8 +139,8 @@ def recount_and_judge(source: Any, options: VerifyOptions) -> Verdict:
 
 def _judge_table(source: Any, options: VerifyOptions) -> Verdict:
     if options.schema is None or options.rule is None:
-        raise _unstated(source, options.schema, options.rule)
-    rule = _parse(options.rule)
+        raise _missing_options_error(source, options.schema, options.rule)
+    rule = _parse_rule(options.rule)
     schema = treat_published_as_quasi(options.schema, rule, options.after)
     with open_labels(source, schema, exact=False, as_told=False, **options.reading) as frame:
         schema = schema.expand([field.name for field in frame.fields])
@@ -170,8 +170,8 @@ def _judge_release(
     schema = choose_bucket_schema(schema, own_schema) if in_buckets else schema or own_schema
     stated_rule = options.rule or manifest.get("rule")
     if stated_rule is None:
-        raise _unstated(source, schema, stated_rule)
-    rule = _parse(stated_rule)
+        raise _missing_options_error(source, schema, stated_rule)
+    rule = _parse_rule(stated_rule)
     _check_fits_form(manifest, rule, options.after)
     schema = treat_published_as_quasi(schema, rule, options.after)
     facts, reason = _read_row_facts(source, table, manifest, rule)
@@ -200,7 +200,7 @@ def _judge_release(
     return _note_change(verdict, source, table, manifest)
 
 
-def _parse(rule: Model | str) -> Model:
+def _parse_rule(rule: Model | str) -> Model:
     return parse_rule(rule) if isinstance(rule, str) else rule
 
 
@@ -249,7 +249,7 @@ def check_manifest_form(manifest: Mapping[str, Any]) -> None:
             "The manifest calls the release's form a word that this program does not know.",
             f"the forms are: {', '.join(FORMS)}; update Shoal, or publish the release again.",
         )
-    if form not in NOISY and any(name in manifest for name in _OF_NOISE):
+    if form not in NOISY and any(name in manifest for name in _NOISE_KEYS):
         raise InputError(
             "The manifest tells of noise, and calls the release's form one that has none.",
             "take the manifest as it was published, or publish the release again.",
@@ -267,7 +267,9 @@ def _judge_noise(
     return verdict
 
 
-def _unstated(source: Any, schema: Schema | None, rule: Model | str | None) -> ShoalError:
+def _missing_options_error(
+    source: Any, schema: Schema | None, rule: Model | str | None
+) -> ShoalError:
     place = Path(source) if isinstance(source, str | Path) else None
     if place is not None and place.is_dir():
         tables = sorted(path.name for path in place.glob("table.*")) or ["TABLE"]

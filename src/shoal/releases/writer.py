@@ -38,19 +38,21 @@ def write_rows(draft: Draft, request: Request, table: Path, companion: Path, key
         published_schema(request.schema).names,
         list_private_columns(request.schema),
     )
-    with closing(_shuffled(draft.rows(key))) as stream:
+    with closing(_shuffle(draft.rows(key))) as stream:
         first = next(stream, None)
         if first is None:
             raise InputError("No row was found again.", "publish from a copy nobody writes to.")
         labels, total = draft.labels(), draft.counts().rows
         with (
-            open_writer(table, _rows(first, columns, labels).schema, style=request.style) as public,
-            _private_writer(companion, _hidden(first, hidden)) as private,
+            open_writer(
+                table, _label_rows(first, columns, labels).schema, style=request.style
+            ) as public,
+            _private_writer(companion, _select_private(first, hidden)) as private,
         ):
             for batch in chain((first,), stream):
-                public.write(_rows(batch, columns, labels))
+                public.write(_label_rows(batch, columns, labels))
                 if private is not None:
-                    private.write(_hidden(batch, hidden))
+                    private.write(_select_private(batch, hidden))
                 done += batch.num_rows
                 request.progress("writing", done, total)
     return public.defused
@@ -64,23 +66,23 @@ def write_whole_table(path: Path, table: pa.Table, style: TextStyle = STANDARD_S
     return sink.defused
 
 
-def _shuffled(batches: Iterator[pa.RecordBatch]) -> Generator[pa.RecordBatch, None, None]:
+def _shuffle(batches: Iterator[pa.RecordBatch]) -> Generator[pa.RecordBatch, None, None]:
     yield from shuffle_rows(batches)
 
 
-def _rows(
+def _label_rows(
     batch: pa.RecordBatch, columns: tuple[str, ...], labels: dict[str, Labels]
 ) -> pa.RecordBatch:
     """The published columns of a batch, in the table's order."""
     class_ = batch.column(0).to_numpy(zero_copy_only=False)
     carried = iter(batch.columns[1:])  # by position: a column may have any name
     arrays = [
-        _labelled(labels[name], class_) if name in labels else next(carried) for name in columns
+        _take_labels(labels[name], class_) if name in labels else next(carried) for name in columns
     ]
     return pa.RecordBatch.from_arrays(arrays, names=list(columns))
 
 
-def _labelled(labels: Labels, class_: NDArray[Any]) -> pa.Array:
+def _take_labels(labels: Labels, class_: NDArray[Any]) -> pa.Array:
     numbers, words = pa.array(labels[0][class_]), labels[1]
     if len(words) > MANY_WORDS or words.null_count:
         return words.take(numbers)
@@ -92,7 +94,7 @@ def list_private_columns(schema: Schema) -> list[str]:
     return ["provider"] * bool(schema.provider) + ["person"] * bool(schema.person)
 
 
-def _hidden(batch: pa.RecordBatch, columns: list[str]) -> pa.RecordBatch:
+def _select_private(batch: pa.RecordBatch, columns: list[str]) -> pa.RecordBatch:
     """The private columns of a batch."""
     first = batch.num_columns - len(columns)
     return pa.RecordBatch.from_arrays(batch.columns[first:], names=columns)

@@ -13,7 +13,7 @@ from shoal.core.axis import Axis
 from shoal.core.cells import Cells
 from shoal.core.tally import Tally
 from shoal.models import rule
-from shoal.releases.successors.based_on import _joined
+from shoal.releases.successors.based_on import _add_newcomers
 
 
 def second(town, rows, model="k-anonymity k=4", **settings):
@@ -77,7 +77,7 @@ def test_newcomers_join_an_old_class_only_where_they_meet_the_rule_alone(model):
     values = np.array([[0, 1, 0, 1, 2, 2, 2]], np.int32)
     tally = Tally((axis,), (ill,), keys, values, np.ones(7, np.int64))
     cells = Cells(np.array([[0], [5]], np.int32), np.array([[4], [9]], np.int32), {})
-    joined = _joined(tally, was, cells, was, rule(model))
+    joined = _add_newcomers(tally, was, cells, was, rule(model))
     together = [-1, -1] if "diversity" in model else [0, 0]
     assert joined.tolist() == [0, 0, 1, 1, *together, -1]
 

@@ -150,7 +150,7 @@ def test_the_written_file_is_compared_and_refused_when_finer(town, monkeypatch):
     rows = [*town.rows[::2], *(row | {"patient": f"N{row['patient']}"} for row in town.rows)]
 
     def forgetful(tally, was, cells, request):
-        return based._made(tally, was - was - 1, cells, was - was - 1, request)
+        return based._combine_classes(tally, was - was - 1, cells, was - was - 1, request)
 
     monkeypatch.setattr(based, "extend_cut", forgetful)
     with pytest.raises(shoal.NotMetError, match="do not cover"):

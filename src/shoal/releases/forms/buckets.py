@@ -97,7 +97,7 @@ def check_bucket_rule(rule: Model, sensitive: Sequence[str]) -> None:
         asked = (f"entropy-diversity l=3 on={format_parameter(name)}" for name in bare)
         raise UsageError(
             f"No requirement judges sensitive columns by themselves: {', '.join(bare)}.",
-            f"add {' '.join(map(_option, asked))}, or do not publish them.",
+            f"add {' '.join(map(_quote_option, asked))}, or do not publish them.",
         )
 
 
@@ -111,7 +111,7 @@ def _refuse_providers(rule: Model) -> None:
         )
 
 
-def _option(requirement: str) -> str:
+def _quote_option(requirement: str) -> str:
     quote = "'" if '"' in requirement else '"'
     return f"-m {quote}{requirement}{quote}"
 
@@ -131,20 +131,20 @@ def write_buckets(draft: Draft, request: Request, table: Path, companion: Path, 
     Provider and keyed person of each row of people go to the companion, in the same order.
     """
     request.progress("writing", 0, 1)
-    rows, second = _read(draft, request.schema, key), locate_values_file(request, table)
-    stay, move = _order(rows.bucket), _order(rows.bucket)
+    rows, second = _collect_rows(draft, request.schema, key), locate_values_file(request, table)
+    stay, move = _draw_order(rows.bucket), _draw_order(rows.bucket)
     bucket = pa.array(rows.bucket[stay])  # the same in both orders
     people = rows.people.take(stay).add_column(0, BUCKET, bucket)
     values = rows.values.take(move)
     if second is None:
-        defused = write_whole_table(table, _beside(people, values), request.style)
+        defused = write_whole_table(table, _join_columns(people, values), request.style)
     else:
-        counted = _counted(values.add_column(0, BUCKET, bucket))
+        counted = _count_values(values.add_column(0, BUCKET, bucket))
         defused = write_whole_table(table, people, request.style)
         defused += write_whole_table(second, counted, request.style)
     if rows.hidden.num_columns:
         write_whole_table(companion / PRIVATE_ROWS, rows.hidden.take(stay))
-    source = _beside(rows.people, rows.values).add_column(0, BUCKET, pa.array(rows.bucket))
+    source = _join_columns(rows.people, rows.values).add_column(0, BUCKET, pa.array(rows.bucket))
     shown = published_schema(request.schema, BUCKETS)
     check_written_buckets(table, second, source, shown, **request.style.reading())
     return defused
@@ -160,7 +160,7 @@ class _Rows:
     hidden: pa.Table
 
 
-def _read(draft: Draft, schema: Schema, key: bytes) -> _Rows:
+def _collect_rows(draft: Draft, schema: Schema, key: bytes) -> _Rows:
     rows = pa.Table.from_batches(list(draft.rows(key)))
     shown, ours = published_schema(schema, BUCKETS), list_private_columns(schema)
     first = 1 + len(shown.keep)
@@ -170,36 +170,36 @@ def _read(draft: Draft, schema: Schema, key: bytes) -> _Rows:
         return rows.select(list(range(start, end))).rename_columns(list(names))
 
     return _Rows(
-        _numbered(rows.column(0).to_numpy()),
+        _draw_bucket_numbers(rows.column(0).to_numpy()),
         part(1, first, [column.name for column in shown.keep]),
         part(first, last, [column.name for column in shown.sensitive]),
         part(last, rows.num_columns, ours),
     )
 
 
-def _numbered(class_: NDArray[np.int32]) -> Numbers:
+def _draw_bucket_numbers(class_: NDArray[np.int32]) -> Numbers:
     """The bucket of each row: a number from 1 on, drawn for its class."""
     there, place = np.unique(class_, return_inverse=True)
-    number: Numbers = 1 + np.argsort(_random(len(there)))[place]
+    number: Numbers = 1 + np.argsort(_draw_random(len(there)))[place]
     return number
 
 
-def _order(bucket: Numbers) -> Numbers:
+def _draw_order(bucket: Numbers) -> Numbers:
     """The rows by bucket, and within each in an order that is drawn anew at each call."""
-    return np.lexsort((_random(len(bucket)), bucket))
+    return np.lexsort((_draw_random(len(bucket)), bucket))
 
 
-def _random(size: int) -> NDArray[np.uint64]:
+def _draw_random(size: int) -> NDArray[np.uint64]:
     """64 bits each from the operating system: sorted, a permutation; two alike never come."""
     return np.frombuffer(os.urandom(8 * size), np.uint64)
 
 
-def _beside(people: pa.Table, values: pa.Table) -> pa.Table:
+def _join_columns(people: pa.Table, values: pa.Table) -> pa.Table:
     names = [*people.column_names, *values.column_names]
     return pa.Table.from_arrays([*people.columns, *values.columns], names=names)
 
 
-def _counted(values: pa.Table) -> pa.Table:
+def _count_values(values: pa.Table) -> pa.Table:
     """How often each combination of values occurs in each bucket, the buckets in their order."""
     names = values.column_names
     grouped = values.group_by(names, use_threads=False).aggregate([([], "count_all")])

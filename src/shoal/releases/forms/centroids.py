@@ -43,14 +43,16 @@ from shoal.releases.tallying import Survey
 
 FINEST = 12
 """Digits after the point that a mean has at the most."""
-_CELLS = "publish generalised cells instead: leave --form out."
+_CELLS_HINT = "publish generalised cells instead: leave --form out."
 
 
 def check_centroid_request(request: Request) -> None:
     """Refuse, before anything is read, what cannot be published as centroids."""
     check_centroid_rule(request.rule)
     if request.based_on is not None:
-        raise UsageError("Centroids have no cells that could keep to an earlier release.", _CELLS)
+        raise UsageError(
+            "Centroids have no cells that could keep to an earlier release.", _CELLS_HINT
+        )
     if request.held_back_as == STARRED:
         raise UsageError(
             "Centroids have no cells to star.", "leave rows out instead: --held-back-as absent."
@@ -63,7 +65,7 @@ def check_centroid_rule(rule: Model) -> None:
     if asked:
         raise UsageError(
             f"A centroid covers nobody, so that {', '.join(asked)} cannot be judged.",
-            f"use a rule about rows and values, or {_CELLS}",
+            f"use a rule about rows and values, or {_CELLS_HINT}",
         )
 
 
@@ -116,7 +118,9 @@ def compute_centroids(tally: Tally, cut: Cut, least: int = 1) -> tuple[Cut, dict
     published = cut.class_ >= 0
     entry, class_, count = cut.entry[published], cut.class_[published], cut.count[published]
     columns = [
-        _centre(axis, tabulate(class_, codes[entry], count, cut.classes, axis.size), least)
+        _compute_column_centroids(
+            axis, tabulate(class_, codes[entry], count, cut.classes, axis.size), least
+        )
         for axis, codes in zip(tally.quasi, tally.keys, strict=True)
     ]
     number, first = number_combinations(
@@ -129,7 +133,7 @@ def compute_centroids(tally: Tally, cut: Cut, least: int = 1) -> tuple[Cut, dict
     return Cut(cut.entry, class_, cut.count, cells, cut.facts), centres
 
 
-def _centre(axis: Axis, counts: tuple[NDArray[Any], ...], least: int) -> Labels:
+def _compute_column_centroids(axis: Axis, counts: tuple[NDArray[Any], ...], least: int) -> Labels:
     """The centroids of classes in a column, by how often each has which code."""
     start, code, count = counts
     class_ = np.repeat(np.arange(len(start) - 1), np.diff(start))
@@ -139,17 +143,21 @@ def _centre(axis: Axis, counts: tuple[NDArray[Any], ...], least: int) -> Labels:
     null = (2 * there <= rows) | (axis.null & (there < least))
     if axis.positions is None:
         ordered = axis.shape == "ordered"
-        chosen = _median(start, class_, known, count) if ordered else _most(start, class_, count)
+        chosen = (
+            _is_from_median(start, class_, known, count)
+            if ordered
+            else _is_most_frequent(start, class_, count)
+        )
         null |= np.bincount(class_[chosen & ~known], minlength=len(null)) > 0
-        first = _first(class_, chosen | null[class_], code)
-        return _worded(axis, np.where(null, axis.null_code, first))
+        first = _take_first(class_, chosen | null[class_], code)
+        return _label_codes(axis, np.where(null, axis.null_code, first))
     place = np.append(axis.positions, 0.0)[code]
     mean = np.bincount(class_[known], (place * count)[known], len(start) - 1) / np.maximum(there, 1)
     people = np.bincount(code[known], count[known], len(axis.leaves))
-    return _measured(axis, mean, null, choose_precision(axis.leaves, people))
+    return _label_means(axis, mean, null, choose_precision(axis.leaves, people))
 
 
-def _median(
+def _is_from_median(
     start: NDArray[Any], class_: NDArray[Any], known: NDArray[np.bool_], count: NDArray[Any]
 ) -> NDArray[np.bool_]:
     """Whether a code is the median of its class's values or comes after it."""
@@ -158,24 +166,28 @@ def _median(
     return np.asarray(known & (2 * (so_far[1:] - before[class_]) >= there[class_]))
 
 
-def _most(start: NDArray[Any], class_: NDArray[Any], count: NDArray[Any]) -> NDArray[np.bool_]:
+def _is_most_frequent(
+    start: NDArray[Any], class_: NDArray[Any], count: NDArray[Any]
+) -> NDArray[np.bool_]:
     """Whether no code of the class is more frequent."""
     return np.asarray(count == np.maximum.reduceat(count, start[:-1])[class_])
 
 
-def _first(class_: NDArray[Any], wanted: NDArray[np.bool_], code: NDArray[Any]) -> NDArray[Any]:
+def _take_first(
+    class_: NDArray[Any], wanted: NDArray[np.bool_], code: NDArray[Any]
+) -> NDArray[Any]:
     """Of each class the first code that is wanted."""
     at = np.flatnonzero(wanted)
     return np.asarray(code[at[np.unique(class_[at], return_index=True)[1]]])
 
 
-def _worded(axis: Axis, code: NDArray[Any]) -> Labels:
+def _label_codes(axis: Axis, code: NDArray[Any]) -> Labels:
     there, number = np.unique(code, return_inverse=True)
     words = axis.labels(there, there)
     return number.astype(np.int32), pa.array(words.tolist(), pa.string())
 
 
-def _measured(
+def _label_means(
     axis: Axis, mean: NDArray[np.float64], null: NDArray[np.bool_], digits: int
 ) -> Labels:
     """Means in the precision of the column, null where that is the centroid."""

@@ -113,7 +113,7 @@ class RandomisedDraft(TableDraft):
 
     @classmethod
     def of(cls, frame: Frame, plan: Survey, request: Request) -> RandomisedDraft:
-        """The classes that the method makes; ``plan`` is of the schema that is ``unlooked``."""
+        """The classes that the method makes; ``plan`` never saw the sensitive columns."""
         assert request.spend is not None
         outside = check_answerable_values(frame, plan_answers(request.schema, request.spend))
         encoded = plan.encode(frame)
@@ -128,7 +128,7 @@ class RandomisedDraft(TableDraft):
         return plan_answers(self._request.schema, self._request.spend)
 
     @cached_property
-    def _drawn(self) -> AnswerCounts:
+    def _answer_counts(self) -> AnswerCounts:
         return AnswerCounts([answer.bins.size for answer in self.answers.values()])
 
     @cached_property
@@ -150,21 +150,20 @@ class RandomisedDraft(TableDraft):
         for batch in super().rows(key):
             class_ = batch.column(0).to_numpy(zero_copy_only=False)
             columns, names = list(batch.columns), batch.schema.names
-            drawn = [self._answered(name, columns[at]) for name, at in place.items()]
-            self._drawn.add(class_, drawn)
-            for (name, at), codes in zip(place.items(), drawn, strict=True):
+            answered = [self._draw_answers(name, columns[at]) for name, at in place.items()]
+            self._answer_counts.add(class_, answered)
+            for (name, at), codes in zip(place.items(), answered, strict=True):
                 labels = [label or None for label in self.answers[name].bins.labels]
                 columns[at] = pa.array(labels, pa.string()).take(pa.array(codes))
             yield pa.RecordBatch.from_arrays(columns, names)
 
-    def _answered(self, name: str, column: pa.Array) -> NDArray[np.int32]:
-        """An answer for each value."""
-        asked = self.answers[name]
+    def _draw_answers(self, name: str, column: pa.Array) -> NDArray[np.int32]:
+        answers = self.answers[name]
         words = column.dictionary_encode(null_encoding="encode")
-        code = asked.bins.codes(words.dictionary.to_pylist())
+        code = answers.bins.codes(words.dictionary.to_pylist())
         true = code[words.indices.to_numpy(zero_copy_only=False)]
-        before, total = self._drawn.rows, int(self._groups.rows.sum())
-        return asked.response.answered(
+        before, total = self._answer_counts.rows, int(self._groups.rows.sum())
+        return answers.response.answered(
             true, self._rng, lambda done, _: self._request.progress(STEP, before + done, total)
         )
 
@@ -179,17 +178,18 @@ class RandomisedDraft(TableDraft):
     def facts(self) -> dict[str, Any]:
         """What the publisher may know besides: estimates, and how far they are from the truth."""
         true = {"true_answers": {name: answer.keep for name, answer in self.answers.items()}}
-        if not self._drawn.rows:  # a dry run answers for nobody
+        if not self._answer_counts.rows:  # a dry run answers for nobody
             return {**self._facts, **true}
-        return {**self._facts, **true, **self._learnt}
+        return {**self._facts, **true, **self._estimated_facts}
 
     @cached_property
-    def _learnt(self) -> dict[str, Any]:
+    def _estimated_facts(self) -> dict[str, Any]:
         pairs = enumerate(self.answers.items())
         estimated = {
-            name: estimate_everybody(answer, self._drawn.table([i])) for i, (name, answer) in pairs
+            name: estimate_everybody(answer, self._answer_counts.table([i]))
+            for i, (name, answer) in pairs
         }
         lost = measure_answer_utility(
-            self._frame, self._request.schema, self._cut, self.answers, self._drawn
+            self._frame, self._request.schema, self._cut, self.answers, self._answer_counts
         )
         return {"estimates": estimated, "utility": lost}

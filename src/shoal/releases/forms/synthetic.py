@@ -4,35 +4,24 @@ Three uses of the rows, each a third of the budget (MST: McKenna, Miklau, Sheldo
 contest: a scalable and general approach to differentially private synthetic data, 2021):
 
     1  every column alone is counted, with noise
-    2  pairs of columns are chosen that join all columns into a tree, each by permute-and-flip; the
-       score of a pair is the L1 distance between its true counts and those it would have if its
-       two columns, as step 1 has them, were independent
+    2  pairs of columns are chosen that join all columns into a tree: as Kruskal's algorithm finds a
+       greatest spanning tree, but each choice is made by permute-and-flip, among the pairs that
+       join two parts of what is joined already
     3  the chosen pairs are counted, with noise
 
-One person more or less changes one count of a pair by 1 and nothing that step 1 said, so a score
-changes by at most 1. Where marginals are named there is nothing to choose: they are counted with
-all of the budget. A graphical model of greatest entropy is fitted to what was counted, and people
-are drawn from it (McKenna, Sheldon, Miklau: Graphical-model based estimation and inference for
-differential privacy, ICML 2019; the package mbi). Fitting and drawing read noisy counts alone.
+The score of a pair is Σ |n(x, y) − m(x) m(y) / N|, where n are its true counts and m, N the noisy
+counts of its columns alone, the quotient rounded to whole people. One person more or less changes
+one n(x, y) by 1 and m not at all: a score changes by at most 1, exactly, since all of it is whole
+numbers. Where marginals are named there is nothing to choose: they are counted with all of the
+budget.
+
+The graphical model of greatest entropy whose marginals fit the noisy ones best, weighed by their
+noise, is fitted, and people are drawn from it (McKenna, Sheldon, Miklau: Graphical-model based
+estimation and inference for differential privacy, ICML 2019; the package mbi). Fitting and drawing
+read noisy counts alone, and none of their randomness is what privacy rests on.
 
 It does not keep relations that no counted marginal has, and no row is anybody's. Unlike MST as
 published, values that are rare are not merged before pairs are counted.
-
-Pairs of columns that join all columns into a tree, chosen by how much they say together.
-
-As Kruskal's algorithm finds a greatest spanning tree, but with every choice made privately: among
-the pairs that join two parts of what is joined already, one with a high score. The score of a pair
-is Σ |n(x, y) − m(x) m(y) / N|, where n are its true counts and m, N the noisy counts of its columns
-alone, the quotient rounded to whole people. Adding or removing one person changes one n(x, y) by 1
-and m not at all: a score changes by at most 1, exactly, since all of it is whole numbers.
-
-McKenna, Miklau, Sheldon: Winning the NIST contest, 2021, algorithm 2.
-
-A graphical model of noisy counts, and people drawn from it, by the package mbi.
-
-The model of greatest entropy whose marginals fit the noisy ones best, weighed by their noise
-(McKenna, Sheldon, Miklau, ICML 2019). It reads noisy counts only: nothing here looks at a row, and
-none of its randomness is what privacy rests on.
 """
 
 from __future__ import annotations
@@ -77,7 +66,13 @@ from shoal.releases.forms._noise.utility import tabulate_people
 from shoal.releases.forms.counts import add_noise
 from shoal.releases.options import Progress, ignore_progress
 
-# Pairs of columns that join all columns into a tree, chosen by how much they say together.
+_BLOCK = 50
+"""The package tells of its progress so often: after so many rounds."""
+_ROUNDS = 1000
+_ROOM = Fraction(10**9 - 1, 10**9)
+"""The share of ρ that is given out: the rest is for rounding it up when it is accounted for."""
+
+# Choosing pairs
 
 
 def choose_spanning_pairs(
@@ -90,7 +85,9 @@ def choose_spanning_pairs(
     """The pairs of a spanning tree; ``epsilon`` is what each choice spends."""
     columns = len(measured.plan.bins)
     pairs = list(combinations(range(columns), 2))
-    scores = np.array([score_pair(measured.marginal(pair), *_both(alone, pair)) for pair in pairs])
+    scores = np.array(
+        [score_pair(measured.marginal(pair), *_read_both(alone, pair)) for pair in pairs]
+    )
     tree: list[Columns] = []
     part = list(range(columns))
     while len(tree) < columns - 1:
@@ -102,7 +99,7 @@ def choose_spanning_pairs(
     return tree
 
 
-def _both(alone: Tables, pair: Columns) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _read_both(alone: Tables, pair: Columns) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     first, second = (np.maximum(alone[(column,)], 0).astype(np.float64) for column in pair)
     return first, second
 
@@ -120,12 +117,7 @@ def score_pair(
     return float(np.abs(pair - alike.astype(np.int64)).sum())
 
 
-# A graphical model of noisy counts, and people drawn from it, by the package mbi.
-
-
-_BLOCK = 50
-"""The package tells of its progress so often: after so many rounds."""
-_ROUNDS = 1000
+# The graphical model, by the package mbi
 
 
 @dataclass(frozen=True)
@@ -138,16 +130,17 @@ class NoisyMarginals:
 
 def draw_made_up_people(
     sizes: Sequence[int],
-    known: Sequence[NoisyMarginals],
+    noisy: Sequence[NoisyMarginals],
     rng: np.random.Generator | None,
     progress: Progress,
 ) -> NDArray[np.int32]:
     """Made-up people as codes: (columns, people), as many as the noisy counts say there are."""
-    with defer_interrupts() as at_rest, _library() as mbi:
+    people = estimate_people(noisy)
+    with defer_interrupts() as at_rest, _import_mbi() as mbi:
         domain = mbi.Domain(tuple(range(len(sizes))), tuple(sizes))
         measured = [
             mbi.LinearMeasurement(table.ravel().astype(np.float64), marginal, part.noise.deviation)
-            for part in known
+            for part in noisy
             for marginal, table in part.tables.items()
         ]
         done = iter(range(_BLOCK, 10 * _ROUNDS, _BLOCK))
@@ -160,25 +153,25 @@ def draw_made_up_people(
         model = mbi.estimation.MirrorDescent().estimate(
             domain,
             measured,
-            known_total=float(estimate_people(known)),
+            known_total=float(people),
             iters=_ROUNDS,
             callback_fn=fitted,
         )
         at_rest()
         progress("drawing people", 0, 1)
-        with _drawing(rng):
-            data = model.synthetic_data(rows=estimate_people(known))
+        with _seed_numpy(rng):
+            data = model.synthetic_data(rows=people)
         codes = data.to_dict()
     return np.array([codes[column] for column in range(len(sizes))], np.int32)
 
 
-def estimate_people(known: Sequence[NoisyMarginals]) -> int:
+def estimate_people(noisy: Sequence[NoisyMarginals]) -> int:
     """How many people the noisy counts say there are: the mean of all sums, each by its noise.
 
     At least one: a table of nobody has no marginals.
     """
     sums, weights = [], []
-    for part in known:
+    for part in noisy:
         for table in part.tables.values():
             sums.append(float(table.sum()))
             weights.append(1 / (table.size * max(part.noise.deviation, 1e-9) ** 2))
@@ -188,10 +181,10 @@ def estimate_people(known: Sequence[NoisyMarginals]) -> int:
 def check_mbi_installed() -> None:
     """Refuse before a row is read what could not be fitted afterwards."""
     if find_spec("mbi") is None:
-        raise _missing()
+        raise _missing_mbi_error()
 
 
-def _missing() -> UsageError:
+def _missing_mbi_error() -> UsageError:
     return UsageError(
         "Synthetic tables need the package mbi, which is not installed.",
         "pip install 'shoal[synthetic]'.",
@@ -200,7 +193,7 @@ def _missing() -> UsageError:
 
 def check_model_size(plan: MarginalPlan, marginals: Sequence[Columns]) -> None:
     """Refuse marginals whose model is too large: those that overlap are joined into larger ones."""
-    with defer_interrupts(), _library() as mbi:
+    with defer_interrupts(), _import_mbi() as mbi:
         domain = mbi.Domain(tuple(range(len(plan.sizes))), plan.sizes)
         tree, _ = mbi.junction_tree.make_junction_tree(domain, list(marginals))
         joined = sorted(tree.nodes, key=domain.size, reverse=True)
@@ -239,7 +232,7 @@ def defer_interrupts() -> Iterator[Callable[[], None]]:
 
 
 @contextmanager
-def _library() -> Iterator[Any]:
+def _import_mbi() -> Iterator[Any]:
     """The package, with floats of 64 bits while it is used; its advice on them is not shown."""
     try:
         jax: Any = import_module("jax")
@@ -249,7 +242,7 @@ def _library() -> Iterator[Any]:
             warnings.filterwarnings("ignore", message="JAX ", category=UserWarning)
             mbi = import_module("mbi")
     except ImportError:
-        raise _missing() from None
+        raise _missing_mbi_error() from None
     try:
         yield mbi
     finally:
@@ -257,7 +250,7 @@ def _library() -> Iterator[Any]:
 
 
 @contextmanager
-def _drawing(rng: np.random.Generator | None) -> Iterator[None]:
+def _seed_numpy(rng: np.random.Generator | None) -> Iterator[None]:
     """The package draws from numpy's one global state: seeded here, and put back afterwards."""
     before = np.random.get_state()
     seed = secrets.randbits(32) if rng is None else int(rng.integers(2**32))
@@ -268,11 +261,7 @@ def _drawing(rng: np.random.Generator | None) -> Iterator[None]:
         np.random.set_state(before)
 
 
-# Synthetic: a table of made-up people, drawn from a model of noisy counts.
-
-
-_ROOM = Fraction(10**9 - 1, 10**9)
-"""The share of ρ that is given out: the rest is for rounding it up when it is accounted for."""
+# The form
 
 
 @dataclass(frozen=True)
@@ -288,8 +277,8 @@ class BudgetThirds:
 def split_budget(spend: Spend, columns: int) -> BudgetThirds:
     """A budget in three parts that add up to it; for three columns or more.
 
-    >>> made = split_budget(Spend(1), 4)
-    >>> round(made.alone.scale, 6), made.epsilon, round(made.pairs.scale, 6)
+    >>> thirds = split_budget(Spend(1), 4)
+    >>> round(thirds.alone.scale, 6), thirds.epsilon, round(thirds.pairs.scale, 6)
     (12.0, Fraction(1, 9), 9.0)
     """
     pairs = columns - 1
@@ -338,8 +327,9 @@ class Synthetic:
             budget = split_budget(spend, columns)
             alone = tuple((column,) for column in range(columns))
             return cls(plan, alone, budget.alone, budget, progress)
-        marginals = plan.marginals(columns if asked is None else _named(asked))
-        _check_all(plan, marginals)
+        _refuse_number(asked)
+        marginals = plan.marginals(columns if asked is None else asked)
+        _check_all_columns(plan, marginals)
         plan.check_size(marginals)
         check_model_size(plan, marginals)
         return cls(plan, marginals, calibrate_noise(spend, len(marginals)), None, progress)
@@ -360,22 +350,22 @@ class Synthetic:
         self, measured: ExactCounts, rng: np.random.Generator | None
     ) -> list[NoisyMarginals]:
         """Count with noise: all that looks at the rows."""
-        counted = add_noise(self.noise, measured.tables(self.marginals), rng, self.progress)
-        known = [NoisyMarginals(counted, self.noise)]
+        alone = add_noise(self.noise, measured.tables(self.marginals), rng, self.progress)
+        noisy = [NoisyMarginals(alone, self.noise)]
         if self.chosen is not None:
-            tree = choose_spanning_pairs(
-                measured, known[0].tables, self.chosen.epsilon, rng, self.progress
-            )
-            counted = add_noise(self.chosen.pairs, measured.tables(tree), rng, self.progress)
-            known.append(NoisyMarginals(counted, self.chosen.pairs))
-        return known
+            tree = choose_spanning_pairs(measured, alone, self.chosen.epsilon, rng, self.progress)
+            pairs = add_noise(self.chosen.pairs, measured.tables(tree), rng, self.progress)
+            noisy.append(NoisyMarginals(pairs, self.chosen.pairs))
+        return noisy
 
     def draft(self, measured: ExactCounts, rng: np.random.Generator | None) -> NoiseDraft:
         """Count with noise, fit the model, and draw as many people as the counts say there are."""
-        known = self.measure(measured, rng)
-        codes = draw_made_up_people(self.plan.sizes, known, rng, self.progress)
-        marginals = tuple(marginal for part in known for marginal in part.tables)
-        return NoiseDraft(_written(self.plan, codes), marginals, tabulate_people(codes, self.plan))
+        noisy = self.measure(measured, rng)
+        codes = draw_made_up_people(self.plan.sizes, noisy, rng, self.progress)
+        marginals = tuple(marginal for part in noisy for marginal in part.tables)
+        return NoiseDraft(
+            _label_people(self.plan, codes), marginals, tabulate_people(codes, self.plan)
+        )
 
     def expected_noise(self) -> dict[str, Any]:
         """The noise of one count of a column alone, and of a chosen pair."""
@@ -384,17 +374,16 @@ class Synthetic:
         return {"cells": cells, "deviation": self.noise.deviation, **pairs}
 
 
-def _named(asked: Any) -> Any:
-    """Named marginals; all of so many columns would be one table of all of them."""
+def _refuse_number(asked: Any) -> None:
+    """Refuse a number of columns: marginals of so many would be one table of all of them."""
     if isinstance(asked, int) and asked > 1:
         raise UsageError(
             "A synthetic table chooses its marginals by itself, or takes those that are named.",
             "leave --marginals out, or name them: --marginal age,sex --marginal sex,disease.",
         )
-    return asked
 
 
-def _check_all(plan: MarginalPlan, marginals: tuple[Columns, ...]) -> None:
+def _check_all_columns(plan: MarginalPlan, marginals: tuple[Columns, ...]) -> None:
     """Refuse columns of which nothing would be known."""
     counted = {column for marginal in marginals for column in marginal}
     if bare := [name for i, name in enumerate(plan.names) if i not in counted]:
@@ -404,7 +393,7 @@ def _check_all(plan: MarginalPlan, marginals: tuple[Columns, ...]) -> None:
         )
 
 
-def _written(plan: MarginalPlan, codes: NDArray[np.int32]) -> pa.Table:
+def _label_people(plan: MarginalPlan, codes: NDArray[np.int32]) -> pa.Table:
     """The made-up people: a row each, every cell a label of the schema's; empty cells are empty."""
     columns = {}
     for bins, own in zip(plan.bins, codes, strict=True):

@@ -47,9 +47,9 @@ def treat_published_as_quasi(schema: Schema, rule: Model, after: Any) -> Schema:
 
 def _refuse_renamed(schema: Schema, before: set[str]) -> None:
     """A column that an earlier release has under nearly its name would not be noticed as that."""
-    others = {_bare(name) for name in before.difference(schema.names)}
+    others = {_fold_name(name) for name in before.difference(schema.names)}
     published = [c.name for c in (*schema.sensitive, *schema.keep) if c.name not in before]
-    alike = [name for name in published if _bare(name) in others]
+    alike = [name for name in published if _fold_name(name) in others]
     if alike:
         raise UsageError(
             "An earlier release has columns of nearly the same name, so that it is not clear what "
@@ -58,7 +58,7 @@ def _refuse_renamed(schema: Schema, before: set[str]) -> None:
         )
 
 
-def _bare(name: str) -> str:
+def _fold_name(name: str) -> str:
     """A column's name without capitals, spaces and underscores."""
     return re.sub(r"[\s_]+", "", name.casefold())
 

@@ -65,17 +65,17 @@ class BasedOnDraft(TableDraft):
         tally, was = split_off_old_classes(encoded.tally)
         cells = read_old_cells(before.rows.count, tally.quasi)
         super().__init__(frame, encoded, tally, extend_cut(tally, was, cells, request), request)
-        self._facts |= _changes(self._cut, was, cells, len(before.rows.class_))
-        self._facts["rows_new_few"] = _few(tally, was, self._cut, request.rule)
+        self._facts |= _count_changes(self._cut, was, cells, len(before.rows.class_))
+        self._facts["rows_new_few"] = _count_few_newcomers(tally, was, self._cut, request.rule)
 
 
 def find_earlier_values(before: EarlierRelease, schema: Schema) -> dict[str, list[Any]]:
     """By column, values that let an axis read the earlier release's labels."""
     examples = find_examples(before.rows.count, schema, own=True)
-    return {column.name: _possible(column, examples[column.name]) for column in schema.quasi}
+    return {column.name: _select_allowed(column, examples[column.name]) for column in schema.quasi}
 
 
-def _possible(column: Column, values: Iterable[Any]) -> list[Any]:
+def _select_allowed(column: Column, values: Iterable[Any]) -> list[Any]:
     """The values that the column may take: where it has a domain, that lists them all anyway."""
     return [
         v for v in values if v is None or column.listed_values is None or v in column.listed_values
@@ -126,7 +126,7 @@ def read_old_cells(count: Recount, axes: Sequence[Axis]) -> Cells:
     sets = {j: bits.copy() for j, bits in read.sets.items()}
     for j, axis in enumerate(axes):
         number, printed = read.labels(axes, j)
-        other = printed[number] != _labels(count, axis.name)
+        other = printed[number] != _list_class_labels(count, axis.name)
         if other.any() and axis.size < 2:
             raise InputError(
                 f"Column {axis.name!r} has one value left and the earlier release generalised it.",
@@ -140,7 +140,7 @@ def read_old_cells(count: Recount, axes: Sequence[Axis]) -> Cells:
     return Cells(low, high, sets, levels if (levels >= 0).any() else None)
 
 
-def _labels(count: Recount, name: str) -> NDArray[np.object_]:
+def _list_class_labels(count: Recount, name: str) -> NDArray[np.object_]:
     """Each class's label in a column, as it was written."""
     j = [axis.name for axis in count.tally.quasi].index(name)
     axis = count.tally.quasi[j]
@@ -156,19 +156,19 @@ def extend_cut(tally: Tally, was: Codes, cells: Cells, request: Request) -> Cut:
     old classes whose cells they lie in, where they meet the rule among themselves; at last classes
     are made of all people anew, in which the new ones are kept together.
     """
-    staying = _staying(tally, was, cells, request.rule)
+    staying = _find_staying(tally, was, cells, request.rule)
     nobody = np.full(tally.entries, SUPPRESSED, np.int32)
     if staying.max(initial=-1) < 0:
-        return _made(tally, was, cells, nobody, request)
-    for classes in (staying, _joined(tally, was, cells, staying, request.rule)):
+        return _combine_classes(tally, was, cells, nobody, request)
+    for classes in (staying, _add_newcomers(tally, was, cells, staying, request.rule)):
         try:
-            return _made(tally, was, cells, classes, request)
+            return _combine_classes(tally, was, cells, classes, request)
         except NotMetError:
             continue  # with more people in common the rule may be met
-    return _made(tally, was, cells, nobody, request, together=True)
+    return _combine_classes(tally, was, cells, nobody, request, together=True)
 
 
-def _staying(tally: Tally, was: Codes, cells: Cells, rule: Model) -> Codes:
+def _find_staying(tally: Tally, was: Codes, cells: Cells, rule: Model) -> Codes:
     """Per entry the old class that it stays in; negative where it cannot."""
     inside = (was >= 0) & _lies_in(tally.keys, cells, np.maximum(was, 0))
     classes = np.unique(was[inside])
@@ -177,13 +177,15 @@ def _staying(tally: Tally, was: Codes, cells: Cells, rule: Model) -> Codes:
         return class_
     entry = np.arange(tally.entries, dtype=np.int32)
     cut = Cut(entry, class_, tally.count, cells.take(classes))
-    holds = inside & _holds(tally, cut, rule)[class_]
+    holds = inside & _meets_rule(tally, cut, rule)[class_]
     return np.where(holds, was, SUPPRESSED).astype(np.int32)
 
 
-def _holds(tally: Tally, cut: Cut, rule: Model) -> Flags:
+def _meets_rule(tally: Tally, cut: Cut, rule: Model) -> Flags:
     """Whether each class meets the rule, beside the values of the whole table."""
-    groups = Groups.of(replace(tally, reference=_totals(tally)), cut, list_joint_columns(rule))
+    groups = Groups.of(
+        replace(tally, reference=_count_values(tally)), cut, list_joint_columns(rule)
+    )
     return np.asarray(rule.holds(groups), dtype=np.bool_)
 
 
@@ -199,7 +201,7 @@ def _lies_in(keys: NDArray[Any], cells: Cells, class_: Codes) -> Flags:
     return inside
 
 
-def _joined(tally: Tally, was: Codes, cells: Cells, staying: Codes, rule: Model) -> Codes:
+def _add_newcomers(tally: Tally, was: Codes, cells: Cells, staying: Codes, rule: Model) -> Codes:
     """The same where new people are in the first old class that stays and has them in its cells.
 
     The old rows are known, so only newcomers who meet the rule as a class of their own may join.
@@ -220,17 +222,17 @@ def _meets_alone(tally: Tally, cut: Cut, rule: Model) -> Flags:
         return np.zeros(0, dtype=np.bool_)
     there, class_ = np.unique(cut.class_, return_inverse=True)
     some = replace(cut, class_=class_.astype(np.int32), cells=cut.cells.take(there))
-    return _holds(tally, some, rule)[class_]
+    return _meets_rule(tally, some, rule)[class_]
 
 
-def _few(tally: Tally, was: Codes, cut: Cut, rule: Model) -> int:
+def _count_few_newcomers(tally: Tally, was: Codes, cut: Cut, rule: Model) -> int:
     """How many new rows are in classes whose newcomers do not meet the rule among themselves."""
     new = (cut.class_ >= 0) & (was[cut.entry] < 0)
     some = replace(cut, entry=cut.entry[new], class_=cut.class_[new], count=cut.count[new])
     return int(some.count[~_meets_alone(tally, some, rule)].sum())
 
 
-def _totals(tally: Tally) -> tuple[NDArray[np.int64], ...]:
+def _count_values(tally: Tally) -> tuple[NDArray[np.int64], ...]:
     """How often each sensitive value occurs in the whole table."""
     columns = zip(tally.sensitive, tally.values, strict=True)
     return tuple(
@@ -239,7 +241,7 @@ def _totals(tally: Tally) -> tuple[NDArray[np.int64], ...]:
     )
 
 
-def _made(
+def _combine_classes(
     tally: Tally, was: Codes, cells: Cells, staying: Codes, request: Request, together: bool = False
 ) -> Cut:
     """Old classes as far as entries stay in them, and the method's classes of the rest."""
@@ -254,9 +256,9 @@ def _made(
     )
     if not len(rest):
         return settle_cut(tally, old.merged(), request.rule, allowed)
-    new = run_method(_standing_for(tally, was, cells, rest, together), request, allowed)
+    new = run_method(_center_old_entries(tally, was, cells, rest, together), request, allowed)
     entry = rest[new.entry].astype(np.int32)
-    covering = _cover(tally, was, cells, replace(new, entry=entry))
+    covering = _cover_old_cells(tally, was, cells, replace(new, entry=entry))
     class_ = np.where(new.class_ < 0, SUPPRESSED, new.class_ + old.classes).astype(np.int32)
     both = Cut(
         np.concatenate((old.entry, entry)),
@@ -268,7 +270,7 @@ def _made(
     return settle_cut(tally, both.merged(), request.rule, allowed)
 
 
-def _standing_for(
+def _center_old_entries(
     tally: Tally, was: Codes, cells: Cells, rest: Codes, together: bool = False
 ) -> Tally:
     """A tally of some entries, with a point in the middle of its old cell for each old one.
@@ -290,11 +292,11 @@ def _standing_for(
         values=tally.values[:, rest],
         count=tally.count[rest],
         providers=None if tally.providers is None else tally.providers[rest],
-        reference=_totals(tally),
+        reference=_count_values(tally),
     )
 
 
-def _cover(tally: Tally, was: Codes, cells: Cells, cut: Cut) -> Cells:
+def _cover_old_cells(tally: Tally, was: Codes, cells: Cells, cut: Cut) -> Cells:
     """The smallest cells around each class's people as they are now and as they were published."""
     entry, class_ = cut.entry, cut.class_
     low, high = find_extents(tally.keys, entry, class_, cut.classes)
@@ -310,7 +312,7 @@ def _cover(tally: Tally, was: Codes, cells: Cells, cut: Cut) -> Cells:
     return cover_ranges(tally.quasi, low, high, sets)
 
 
-def _changes(cut: Cut, was: Codes, cells: Cells, rows: int) -> dict[str, int]:
+def _count_changes(cut: Cut, was: Codes, cells: Cells, rows: int) -> dict[str, int]:
     """Of how many rows the cells stayed or became wider, how many are new, and how many gone."""
     _, number = Cells.joined([cut.cells, cells]).unique()
     shown = cut.class_ >= 0
@@ -355,7 +357,9 @@ def _generalises(
     schema: Schema, before: Recount, inner: Codes, now: Recount, outer: Codes
 ) -> Flags:
     """Whether each outer class's labels cover those of the inner class beside it."""
-    axes = _common(schema, *(find_examples(count, schema, own=True) for count in (before, now)))
+    axes = _grow_common_axes(
+        schema, *(find_examples(count, schema, own=True) for count in (before, now))
+    )
     old, new = read_cells(before, axes).take(inner), read_cells(now, axes).take(outer)
     wide = np.ones(len(inner), dtype=np.bool_)
     for j, axis in enumerate(axes):
@@ -364,17 +368,20 @@ def _generalises(
         else:
             wide &= (new.low[:, j] <= old.low[:, j]) & (old.high[:, j] <= new.high[:, j])
         # Only * covers *: no list of values is all that the column may hold.
-        labels = _labels(before, axis.name)[inner], _labels(now, axis.name)[outer]
+        labels = (
+            _list_class_labels(before, axis.name)[inner],
+            _list_class_labels(now, axis.name)[outer],
+        )
         wide &= (labels[0] != ROOT) | (labels[1] == ROOT)
     return wide
 
 
-def _common(schema: Schema, *several: Mapping[str, Sequence[Any]]) -> list[Axis]:
+def _grow_common_axes(schema: Schema, *several: Mapping[str, Sequence[Any]]) -> list[Axis]:
     """Axes on which the labels of all tables can be read, from values that the labels cover."""
     axes = []
     for column in schema.quasi:
         covered = [value for examples in several for value in examples[column.name]]
-        values = dict.fromkeys([*(column.listed_values or ()), *_possible(column, covered)])
+        values = dict.fromkeys([*(column.listed_values or ()), *_select_allowed(column, covered)])
         # Where every label is `*` no value is known, and null stands for whatever it may be.
         null = None in values or not values
         values.pop(None, None)

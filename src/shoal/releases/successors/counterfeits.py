@@ -164,10 +164,10 @@ def read_counterfeits(table: Path, manifest: Mapping[str, Any]) -> Counterfeits 
     if not stated.get("rows") and not path.is_file():
         return None
     if not path.is_file() or hash_file(path) != stated.get("sha256"):
-        raise _changed()
+        raise _changed_error()
     counterfeits = _read(path)
     if (counterfeits.rows, len(counterfeits.count)) != (stated["rows"], stated["classes"]):
-        raise _changed()
+        raise _changed_error()
     return counterfeits
 
 
@@ -182,13 +182,13 @@ def _read(path: Path) -> Counterfeits:
     ]
     numbers = [int(word) if word and word.isdecimal() else 0 for word in words.pop()]
     if 0 in numbers:
-        raise _changed()
+        raise _changed_error()
     return Counterfeits(
         tuple(names[:-1]), dict(zip(zip(*words, strict=True), numbers, strict=True))
     )
 
 
-def _changed() -> InputError:
+def _changed_error() -> InputError:
     return InputError(
         f"{FILE} is missing, or was changed after it was published.",
         "take the whole release folder as it was published.",

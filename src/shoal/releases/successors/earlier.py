@@ -74,14 +74,14 @@ def read_earlier_release(source: Any, schema: Schema) -> EarlierRelease:
             "To base a release on an earlier one, a column must say who each row is about.",
             role_hint("patient", "person"),
         )
-    table, published, private = _read(source)
+    table, published, private = _find_base(source)
     _check_columns(private.schema, schema)
     rows = read_classified_rows(table, published, private.folder)
-    _check_named(rows.person, private.key)
+    _check_all_named(rows.person, private.key)
     return EarlierRelease(rows, private.key, private.table_sha256)
 
 
-def _read(source: Any) -> tuple[Path, Schema, Companion]:
+def _find_base(source: Any) -> tuple[Path, Schema, Companion]:
     """A release's table, what its columns are, and its companion."""
     release = find_release(source)
     if release is None:
@@ -108,7 +108,7 @@ def read_as_before(schema: Schema, frame: Frame, source: Any) -> Schema:
 
     Numbers of people that lost their leading zeros, for example, are codes all the same.
     """
-    before = _read(source)[2].schema
+    before = _find_base(source)[2].schema
     kinds = {column.name: column.kind for column in before.quasi}
     if before.person is not None and schema.person is not None:
         kinds[schema.person.name] = before.person.kind
@@ -169,14 +169,14 @@ def _continues(old: Hierarchy | None, new: Hierarchy | None) -> bool:
     return old == new
 
 
-def _check_named(person: pa.Array, key: bytes) -> None:
+def _check_all_named(person: pa.Array, key: bytes) -> None:
     """Rows about nobody in particular could be anybody's."""
     count = pc.sum(pc.equal(person, hash_missing_person(key))).as_py()
     if count:
-        raise _unnamed(count, "of the earlier release ")
+        raise _unnamed_error(count, "of the earlier release ")
 
 
-def _unnamed(count: int, which: str = "") -> InputError:
+def _unnamed_error(count: int, which: str = "") -> InputError:
     return InputError(
         f"{count:,} rows {which}do not say who they are about.",
         "give everybody a value in the person column, and publish both releases with it.",
@@ -198,7 +198,7 @@ def list_people(frame: Frame, schema: Schema) -> Distinct:
     assert schema.person is not None, "checked when the earlier release was read"
     people = frame.values([schema.person.name])[schema.person.name]
     if people.nulls:
-        raise _unnamed(people.nulls)
+        raise _unnamed_error(people.nulls)
     return people
 
 
@@ -215,7 +215,7 @@ def check_spelling(
     there = pc.is_in(keyed, value_set=rows).to_pylist()
     new = [p for p, old in zip(people, there, strict=True) if not old and isinstance(p, str)]
     parts = (new[i : i + _AT_ONCE] for i in range(0, len(new) if len(gone) else 0, _AT_ONCE))
-    count = sum(_written_otherwise(part, gone, before.key) for part in parts)
+    count = sum(_count_respelt(part, gone, before.key) for part in parts)
     if count:
         raise InputError(
             f"{count:,} people who seem to be new are named like people of the earlier release "
@@ -224,7 +224,7 @@ def check_spelling(
         )
 
 
-def _written_otherwise(new: Sequence[str], gone: pa.Array, key: bytes) -> int:
+def _count_respelt(new: Sequence[str], gone: pa.Array, key: bytes) -> int:
     """How many of the newcomers are among those who are gone, in another spelling."""
     several = [_spellings(name) for name in new]
     every = list(set().union(*several))

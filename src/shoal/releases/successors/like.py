@@ -1,26 +1,21 @@
 """The recoding of a release, done to other people: the tables of later months look alike.
 
 Where the release has one level of each column for everybody, those levels are applied to every new
-value. Otherwise a new row goes into a class whose cells contain it: of several the narrowest, as
-long as the wider ones keep enough people (`shoal.methods._shared.placement`). What the recoding
-does not cover is counted and refused, or suppressed where that is allowed: a value that its
-hierarchy, domain or bounds do not know, and where cells are used, a row that lies in no class, or
-only in that of nothing but ``*``, where rows held back stand. Then the rule is judged on the new
-people alone, and the written file verified like any other.
+value. Its private companion says so; the table's labels have to be those of these levels, and new
+data may not change what the levels are. Otherwise a new row goes into a class whose cells, as the
+labels say, contain it: of several the narrowest, as long as the wider ones keep enough people
+(`shoal.methods._shared.placement`). Hierarchies that follow the data (bins of equal width or
+frequency) are known by the labels they left, as ranges.
+
+What the recoding does not cover is counted and refused, or suppressed where that is allowed: a
+value that its hierarchy, domain or bounds do not know, and where cells are used, a row that lies in
+no class, or only in that of nothing but ``*``, where suppressed rows stand. Then the rule is judged
+on the new people alone, and the written file verified like any other.
 
 What it does not protect: somebody who is in both tables. Whoever links the two releases has both
 cells and both sensitive values of such a person; `shoal.releases.successors.based_on` is for the
 same people again. Nor which class somebody is in: where cells overlap, the way a row is placed is
 public, so that the class must be taken as known to whoever knows the quasi-identifiers.
-
-The cells of a release as classes for other people, and which values they cover.
-
-How a release was recoded, read from its table and its private companion.
-
-One level of each column for everybody, where the companion says so, the table's labels are those of
-that level, and new data does not change what the levels are; else the classes' cells, as their
-labels say. Hierarchies that follow the data (bins of equal width or frequency) are known by the
-labels they left, as ranges.
 """
 
 from __future__ import annotations
@@ -69,7 +64,16 @@ from shoal.releases.recount import Recount, leaf_value, read_cells, recount
 from shoal.releases.suppression import count_suppressible, settle_cut
 from shoal.releases.tallying import Survey, list_tallied_columns, survey
 
-# The cells of a release as classes for other people, and which values they cover.
+ANEW = "make a new release without --like"
+UNKNOWN = (
+    "How many people are in the other release too is not known: both need a column that says who "
+    'each row is about (role "person").'
+)
+_TOP = 1_000_000
+"""More than any hierarchy has levels: ``*``."""
+
+Levels = dict[str, int]
+Flags = NDArray[np.bool_]
 
 
 def sort_narrowest_first(count: Recount, tally: Tally) -> Cells:
@@ -87,15 +91,6 @@ def find_covered_codes(cells: Cells, axis: Axis, column: int) -> NDArray[np.bool
     first, _ = alone.unique()
     start, _ = alone.take(first).contains(np.arange(axis.size, dtype=np.int32)[np.newaxis])
     return np.asarray(np.diff(start) > 0)
-
-
-# How a release was recoded, read from its table and its private companion.
-
-
-Levels = dict[str, int]
-ANEW = "make a new release without --like"
-_TOP = 1_000_000
-"""More than any hierarchy has levels: ``*``."""
 
 
 @dataclass(frozen=True)
@@ -124,14 +119,18 @@ class Recoding:
     @property
     def parameters(self) -> dict[str, Any]:
         """The parameters of that method."""
-        told = self.manifest.get("parameters", {})
-        if not isinstance(told, Mapping):
+        parameters = self.manifest.get("parameters", {})
+        if not isinstance(parameters, Mapping):
             raise InputError("The manifest is damaged: parameters.", "publish the release again.")
-        return dict(told)
+        return dict(parameters)
 
     def schema(self, given: Schema | None) -> Schema:
         """The release's own schema, or a given one that agrees with it on quasi-identifiers."""
-        return self.companion.schema if given is None else _agreed(given, self.companion.schema)
+        return (
+            self.companion.schema
+            if given is None
+            else _complete_schema(given, self.companion.schema)
+        )
 
     @cached_property
     def count(self) -> Recount:
@@ -158,12 +157,12 @@ class Recoding:
 
         None where the release has no such levels, or what they are depends on its own people.
         """
-        told = self.companion.levels
-        if self.manifest.get("based_on") or any(c.name not in told for c in schema.quasi):
+        levels = self.companion.levels
+        if self.manifest.get("based_on") or any(c.name not in levels for c in schema.quasi):
             return None
-        columns_and_levels = [_fixed(c, told[c.name], self._labels(c.name)) for c in schema.quasi]
-        fixed = [pair for pair in columns_and_levels if pair is not None]
-        if len(fixed) < len(columns_and_levels):
+        pairs = [_fix_level(c, levels[c.name], self._labels(c.name)) for c in schema.quasi]
+        fixed = [pair for pair in pairs if pair is not None]
+        if len(fixed) < len(pairs):
             return None
         columns = {column.name: column for column, _ in fixed}
         settled = tuple(columns.get(c.name, c) for c in schema.columns)
@@ -174,7 +173,7 @@ class Recoding:
         by_level = self.levels(schema)
         if by_level is not None:
             return by_level[0]
-        return Schema(tuple(_unbinned(column) for column in schema.columns))
+        return Schema(tuple(_replace_bins(column) for column in schema.columns))
 
     def label_examples(self, schema: Schema) -> dict[str, list[Any]]:
         """By column, values that let an axis print the release's labels as they were.
@@ -200,7 +199,9 @@ class Recoding:
         wrong = [
             c.name
             for c in unfitted
-            if not _gives(c, by_level[1][c.name], examples[c.name], self._labels(c.name) - {ROOT})
+            if not _has_labels(
+                c, by_level[1][c.name], examples[c.name], self._labels(c.name) - {ROOT}
+            )
         ]
         if wrong:
             raise InputError(
@@ -230,9 +231,9 @@ def read_recoding(source: Any) -> Recoding:
             "name one that was published with --form partition.",
         )
     companion = read_companion(source, table)
-    of = Recoding(table, manifest, companion)
-    of.check_levels()
-    return of
+    recoding = Recoding(table, manifest, companion)
+    recoding.check_levels()
+    return recoding
 
 
 def check_not_combined(settings: Mapping[str, Any], form: str, auto_hierarchies: bool) -> None:
@@ -247,7 +248,7 @@ def check_not_combined(settings: Mapping[str, Any], form: str, auto_hierarchies:
         )
 
 
-def _agreed(schema: Schema, then: Schema) -> Schema:
+def _complete_schema(schema: Schema, then: Schema) -> Schema:
     """A given schema, its quasi-identifiers completed by the release's and checked against them."""
     before = {column.name: column for column in then.quasi}
     differ = sorted({column.name for column in schema.quasi} ^ before.keys())
@@ -264,7 +265,7 @@ def _agreed(schema: Schema, then: Schema) -> Schema:
     return replace(
         schema,
         columns=tuple(
-            _completed(c, before[c.name]) if c.name in before else c for c in schema.columns
+            _complete_column(c, before[c.name]) if c.name in before else c for c in schema.columns
         ),
     )
 
@@ -275,7 +276,7 @@ def _continues(old: Hierarchy | None, new: Hierarchy | None) -> bool:
     return new is None or old == new
 
 
-def _completed(now: Column, then: Column) -> Column:
+def _complete_column(now: Column, then: Column) -> Column:
     return replace(
         now,
         kind=then.kind,
@@ -293,12 +294,12 @@ def _needs_null(column: Column, values: Sequence[Any], labels: set[str]) -> bool
     return len(values) < 2 or (between and labels != {ROOT})
 
 
-def _gives(column: Column, level: int, values: Sequence[Any], labels: set[str]) -> bool:
+def _has_labels(column: Column, level: int, values: Sequence[Any], labels: set[str]) -> bool:
     """Whether a level has these labels, in a column with these values (None: null).
 
     >>> from shoal.core.hierarchy import Intervals
     >>> age = Column("age", "quasi", "number", Intervals((10, 20)))
-    >>> [_gives(age, level, [20.0, 29.0, 30.0], {"[20-29]"}) for level in (0, 1, 2)]
+    >>> [_has_labels(age, level, [20.0, 29.0, 30.0], {"[20-29]"}) for level in (0, 1, 2)]
     [False, True, False]
     """
     assert column.hierarchy is not None, "the schema of a companion is complete"
@@ -311,19 +312,19 @@ def _gives(column: Column, level: int, values: Sequence[Any], labels: set[str]) 
     return bool((readable & (rung.low[node] == low) & (rung.high[node] == high)).all())
 
 
-def _unbinned(column: Column) -> Column:
+def _replace_bins(column: Column) -> Column:
     binned = isinstance(column.hierarchy, EqualWidth | EqualFrequency)
     return replace(column, hierarchy=Ordered()) if binned and column.role == "quasi" else column
 
 
-def _fixed(column: Column, level: int, labels: set[str]) -> tuple[Column, int] | None:
+def _fix_level(column: Column, level: int, labels: set[str]) -> tuple[Column, int] | None:
     """A column and its level so that they mean what they did, whatever values there are now.
 
     Without stated lengths, which prefixes are a level is decided by the codes that there are; a
     label is as long as the codes under it allow, so that the shortest one is the level's.
 
     >>> zips = Column("zip", "quasi", "code", Prefixes())
-    >>> fixed = _fixed(zips, 2, {"130**", "1485*", "22222", "*"})
+    >>> fixed = _fix_level(zips, 2, {"130**", "1485*", "22222", "*"})
     >>> fixed and (fixed[0].hierarchy, fixed[1])
     (Prefixes(lengths=(3,)), 1)
     """
@@ -340,16 +341,6 @@ def _fixed(column: Column, level: int, labels: set[str]) -> tuple[Column, int] |
     return (replace(column, hierarchy=Prefixes((shortest,))), 1) if shortest else None
 
 
-# The recoding of a release, done to other people: the tables of later months look alike.
-
-
-Flags = NDArray[np.bool_]
-UNKNOWN = (
-    "How many people are in the other release too is not known: both need a column that says who "
-    'each row is about (role "person").'
-)
-
-
 def survey_with_unknown_values(
     frame: Frame, schema: Schema, people: Frame | None, also: Mapping[str, Sequence[Any]] | None
 ) -> Survey:
@@ -358,16 +349,16 @@ def survey_with_unknown_values(
     Such a value of a quasi-identifier has the code after the axis's last: it lies in no cell.
     """
     distinct = dict(frame.values([column.name for column in list_tallied_columns(schema)]))
-    fits = {column.name: _fits(column, distinct[column.name]) for column in schema.quasi}
-    plan = survey(frame, schema, people, also, {**distinct, **_only(distinct, fits)})
+    fits = {column.name: _find_allowed(column, distinct[column.name]) for column in schema.quasi}
+    plan = survey(frame, schema, people, also, {**distinct, **_select_allowed(distinct, fits)})
     codings = tuple(
-        _widened(c, distinct[c.column], fits[c.column]) if c.column in fits else c
+        _widen_coding(c, distinct[c.column], fits[c.column]) if c.column in fits else c
         for c in plan.codings
     )
     return replace(plan, codings=codings, distinct=distinct)
 
 
-def _fits(column: Column, distinct: Distinct) -> Flags:
+def _find_allowed(column: Column, distinct: Distinct) -> Flags:
     """Which of the values the column may have."""
     fits = np.array([is_allowed_value(value, column) for value in distinct.values], dtype=np.bool_)
     if isinstance(column.hierarchy, Tree):
@@ -375,7 +366,9 @@ def _fits(column: Column, distinct: Distinct) -> Flags:
     return fits
 
 
-def _only(distinct: Mapping[str, Distinct], fits: Mapping[str, Flags]) -> dict[str, Distinct]:
+def _select_allowed(
+    distinct: Mapping[str, Distinct], fits: Mapping[str, Flags]
+) -> dict[str, Distinct]:
     """The values that fit."""
     return {
         name: Distinct(
@@ -387,7 +380,7 @@ def _only(distinct: Mapping[str, Distinct], fits: Mapping[str, Flags]) -> dict[s
     }
 
 
-def _widened(coding: Coding, distinct: Distinct, fits: Flags) -> Coding:
+def _widen_coding(coding: Coding, distinct: Distinct, fits: Flags) -> Coding:
     codes = np.full(len(fits), coding.size, np.int32)
     codes[fits] = coding.codes
     return replace(coding, values=distinct.values, codes=codes, size=coding.size + 1)
@@ -399,29 +392,29 @@ class LikeDraft(TableDraft):
     def __init__(self, frame: Frame, plan: Survey, request: Request, of: Recoding) -> None:
         encoded = plan.encode(frame)
         tally, by_level = encoded.tally, of.levels(request.schema)
-        points = _points(tally)
+        points = _list_points(tally)
         if by_level is not None:
             facts = {"levels": {c.name: of.companion.levels[c.name] for c in request.schema.quasi}}
-            cut = _at_levels(tally, points, by_level[1], facts)
+            cut = _cut_at_levels(tally, points, by_level[1], facts)
             inside = [np.ones(axis.size, np.bool_) for axis in tally.quasi]
         else:
             cells = sort_narrowest_first(of.classes, tally)
             cut = place_in_cells(tally, points, cells, request.rule)
             inside = [find_covered_codes(cells, axis, j) for j, axis in enumerate(tally.quasi)]
         if cut.suppressed > count_suppressible(tally, request) or cut.suppressed == tally.rows:
-            raise _not_covered(cut, tally, plan, inside, request.rule)
-        super().__init__(frame, encoded, tally, _settled(tally, cut, request), request)
+            raise _not_covered_error(cut, tally, plan, inside, request.rule)
+        super().__init__(frame, encoded, tally, _suppress_failing(tally, cut, request), request)
         self._facts["rows_not_covered"] = cut.suppressed
-        self._facts["people_in_both"] = _in_both(frame, request.schema, of)
+        self._facts["people_in_both"] = _count_in_both(frame, request.schema, of)
 
 
-def _points(tally: Tally) -> NDArray[np.int32]:
+def _list_points(tally: Tally) -> NDArray[np.int32]:
     """The entries' codes, with -1 for values that do not fit: it lies in no cell."""
     sizes = np.array([[axis.size] for axis in tally.quasi])
     return np.where(tally.keys < sizes, tally.keys.astype(np.int32), -1).astype(np.int32)
 
 
-def _at_levels(
+def _cut_at_levels(
     tally: Tally, points: NDArray[np.int32], levels: Levels, facts: dict[str, Any]
 ) -> Cut:
     """Every row whose values fit, at one level of each column."""
@@ -435,7 +428,7 @@ def _at_levels(
     return Cut(entry, class_, tally.count, cut.cells, facts).merged()
 
 
-def _in_both(frame: Frame, schema: Schema, of: Recoding) -> int | None:
+def _count_in_both(frame: Frame, schema: Schema, of: Recoding) -> int | None:
     """How many of the people are in the release too; None where nothing says who they are."""
     if schema.person is None or of.companion.schema.person is None:
         return None
@@ -447,15 +440,17 @@ def _in_both(frame: Frame, schema: Schema, of: Recoding) -> int | None:
     return int((find_rows(keyed, read_people(of.companion.folder, rows)) >= 0).sum())
 
 
-def _settled(tally: Tally, cut: Cut, request: Request) -> Cut:
+def _suppress_failing(tally: Tally, cut: Cut, request: Request) -> Cut:
     try:
         return settle_cut(tally, cut, request.rule, count_suppressible(tally, request))
     except NotMetError as error:
         fact = f"By the release's recoding, too few people share their cells. {error.fact}"
-        raise NotMetError(fact, _instead(_needed(tally, cut, request.rule), tally.rows)) from None
+        raise NotMetError(
+            fact, _suggest_instead(_count_needed(tally, cut, request.rule), tally.rows)
+        ) from None
 
 
-def _needed(tally: Tally, cut: Cut, rule: Model) -> int:
+def _count_needed(tally: Tally, cut: Cut, rule: Model) -> int:
     """How many rows must be held back so that the others meet the rule; all where none can."""
     try:
         return settle_cut(tally, cut, rule, tally.rows).suppressed
@@ -463,7 +458,7 @@ def _needed(tally: Tally, cut: Cut, rule: Model) -> int:
         return tally.rows
 
 
-def _instead(needed: int, rows: int) -> str:
+def _suggest_instead(needed: int, rows: int) -> str:
     """What to do about rows that cannot be published by the recoding."""
     if needed == rows:
         return f"weaken the rule, or {ANEW}."
@@ -471,11 +466,11 @@ def _instead(needed: int, rows: int) -> str:
     return f"let {needed:,} rows be held back with --hold-back {share:.3f}, or {ANEW}."
 
 
-def _not_covered(
+def _not_covered_error(
     cut: Cut, tally: Tally, plan: Survey, inside: Sequence[Flags], rule: Model
 ) -> InputError:
     """What the recoding does not cover, by column and count, and who is too few without it."""
-    rows, needed = cut.suppressed, _needed(tally, cut, rule)
+    rows, needed = cut.suppressed, _count_needed(tally, cut, rule)
     uncovered, anywhere = [], np.zeros(tally.entries, np.bool_)
     for j, known in enumerate(inside):
         coding = plan.codings[j]
@@ -493,5 +488,5 @@ def _not_covered(
     return InputError(
         f"The release's recoding does not cover {rows:,} of {tally.rows:,} rows: "
         f"{'; '.join(uncovered)}.{few}",
-        f"{ANEW}." if rows == tally.rows else _instead(needed, tally.rows),
+        f"{ANEW}." if rows == tally.rows else _suggest_instead(needed, tally.rows),
     )

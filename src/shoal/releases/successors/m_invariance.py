@@ -2,11 +2,12 @@
 
 Whoever knows that somebody is in several releases takes the values that all their classes have in
 common. m-invariance keeps that set what it was in the first of them: a person who stays is again
-in a class with the same values, its signature. People who left leave gaps, which counterfeit rows
-fill, that are about nobody; or, if asked, newcomers as far as there are any with those values,
-which tells which values are counterfeit. What the rule asks for besides m-invariance is judged on
-the rows about somebody alone. The cells need not be those of the earlier release, nor wider. Nobody
-of the earlier release is held back.
+in a class with the same values, its signature. By the private companion the row of each person is
+known, and so are the value published in it and the class. People who left leave gaps, which
+counterfeit rows fill, that are about nobody; or, if asked, newcomers as far as there are any with
+those values, which tells which values are counterfeit. What the rule asks for besides m-invariance
+is judged on the rows about somebody alone. The cells need not be those of the earlier release, nor
+wider. Nobody of the earlier release is suppressed.
 
 X. Xiao and Y. Tao: m-invariance: towards privacy preserving re-publication of dynamic datasets,
 SIGMOD 2007.
@@ -14,12 +15,6 @@ SIGMOD 2007.
 What it does not protect: people whose value changed (refused), and people who were away in between
 and come back, who are new here. Cells of two releases may together say more about somebody's
 quasi-identifiers than either.
-
-Signatures: the set of sensitive values of everybody's class in an earlier release.
-
-By the private companion the row of each person is known, and so is the value that was published
-in it. A signature that stays, and a value that stays, are what m-invariance is about (X. Xiao and
-Y. Tao, m-invariance, SIGMOD 2007).
 """
 
 from __future__ import annotations
@@ -75,10 +70,7 @@ from shoal.releases.successors.earlier import ClassifiedRows, EarlierRelease, li
 from shoal.releases.suppression import count_suppressible, settle_cut
 from shoal.releases.tallying import Survey
 
-# Signatures: the set of sensitive values of everybody's class in an earlier release.
-
-
-Codes = NDArray[Any]
+METHOD = "invariant"
 
 
 @dataclass(frozen=True)
@@ -133,7 +125,7 @@ def read_signatures(
     rows = replace(before.rows, class_=number.reshape(-1).astype(np.int32))
     judged = rule.holds(Groups.of(count.tally, count.cut))
     # A value that was defused is another in the file than in the table; others are as they stand.
-    read = restore_cell if release[1].get("defused_cells") else _as_it_is
+    read = restore_cell if release[1].get("defused_cells") else _unchanged
     words = tuple(read(leaf_value(axis, int(code))) for code in pairs % axis.size)
     sets = list_value_sets(count, column.name, read)
     people = int(pc.sum(pc.not_equal(rows.person, hash_counterfeit_person(before.key))).as_py())
@@ -141,7 +133,7 @@ def read_signatures(
     return SignedRelease(named, sets, ~judged, pairs // axis.size, words, people)
 
 
-def _as_it_is(value: Any) -> Any:
+def _unchanged(value: Any) -> Any:
     return value
 
 
@@ -224,12 +216,6 @@ def check_signatures(
         )
 
 
-# A release based on an m-invariant one: everybody who stays keeps the set of values of the class.
-
-
-METHOD = "invariant"
-
-
 def parse_newcomers(request: Request) -> str:
     """What newcomers do."""
     return check_newcomers(request.parameters.get("newcomers", APART))
@@ -273,12 +259,12 @@ class InvariantDraft(TableDraft):
     def __init__(self, frame: Frame, plan: Survey, request: Request, before: SignedRelease) -> None:
         encoded = tally_with_old_classes(frame, plan, before.before)
         tally, was = split_off_old_classes(encoded.tally)
-        whole, cut = _cut(tally, was, before, request)
+        whole, cut = _make_classes(tally, was, before, request)
         self._tally, self._real, self._values = tally, tally.entries, whole.values[0]
         self._axis = tally.sensitive[0]
         super().__init__(frame, encoded, whole, cut, request)
         counterfeits = self.counterfeits()
-        staying, new = (_rows(self._cut, tally, some) for some in (was >= 0, was < 0))
+        staying, new = (_count_published(self._cut, tally, some) for some in (was >= 0, was < 0))
         self._facts |= {
             COLUMN: int(counterfeits.sum()),
             "counterfeit_classes": int((counterfeits > 0).sum()),
@@ -291,20 +277,20 @@ class InvariantDraft(TableDraft):
 
     def judge(self) -> Verdict:
         """The verdict on the classes, by construction: on people, not on counterfeits."""
-        rule, real = self._request.rule, _pieces(self._cut, self._cut.entry < self._real)
+        rule, real = self._request.rule, _select_pieces(self._cut, self._cut.entry < self._real)
         people = Groups.of(self._tally, real, list_joint_columns(rule))
         counterfeits = int(self.counterfeits().sum())
         return judge_with_counterfeits(rule, self._groups, people, counterfeits, "by construction")
 
     def counterfeits(self) -> NDArray[np.int64]:
         """How many rows of each class are about nobody."""
-        pieces = self._nobody()
+        pieces = self._counterfeit_pieces()
         return np.bincount(pieces.class_, pieces.count, pieces.classes).astype(np.int64)
 
     def rows(self, key: bytes) -> Iterator[pa.RecordBatch]:
         """Every published row with the number of its class, counterfeits among them."""
-        cut, counterfeits = self._cut, self._nobody()
-        real = _pieces(cut, cut.entry < self._real)
+        cut, counterfeits = self._cut, self._counterfeit_pieces()
+        real = _select_pieces(cut, cut.entry < self._real)
         stream = recode_rows(self._frame, self._encoded, real, self._request.schema, key)
         values = [leaf_value(self._axis, int(code)) for code in self._values[counterfeits.entry]]
         return append_counterfeits(stream, counterfeits.class_, values, key)
@@ -313,23 +299,23 @@ class InvariantDraft(TableDraft):
         """Write how many counterfeits each class has; what the manifest tells of it."""
         return write_counterfeits(folder, self.labels(), self.counterfeits())
 
-    def _nobody(self) -> Cut:
+    def _counterfeit_pieces(self) -> Cut:
         """The pieces of published counterfeits: one row each."""
-        return _pieces(self._cut, (self._cut.entry >= self._real) & (self._cut.class_ >= 0))
+        return _select_pieces(self._cut, (self._cut.entry >= self._real) & (self._cut.class_ >= 0))
 
 
-def _pieces(cut: Cut, some: NDArray[np.bool_]) -> Cut:
+def _select_pieces(cut: Cut, some: NDArray[np.bool_]) -> Cut:
     """The same classes with some of the pieces."""
     return replace(cut, entry=cut.entry[some], class_=cut.class_[some], count=cut.count[some])
 
 
-def _rows(cut: Cut, tally: Tally, entries: NDArray[np.bool_]) -> int:
+def _count_published(cut: Cut, tally: Tally, entries: NDArray[np.bool_]) -> int:
     """How many rows of some entries of the tally are published."""
-    real = _pieces(cut, (cut.entry < tally.entries) & (cut.class_ >= 0))
+    real = _select_pieces(cut, (cut.entry < tally.entries) & (cut.class_ >= 0))
     return int(real.count[entries[real.entry]].sum())
 
 
-def _cut(
+def _make_classes(
     tally: Tally, was: NDArray[Any], before: SignedRelease, request: Request
 ) -> tuple[Tally, Cut]:
     """The classes, and the tally with an entry for each counterfeit."""
@@ -350,10 +336,10 @@ def _cut(
     advance = Advance(lambda done, total: request.progress("making classes", done, total))
     balance.fill([np.array(codes) for codes in signatures])
     balance.deal(m, on, advance, count_suppressible(tally, request))
-    return _gathered(tally, balance, stays, request, advance)
+    return _gather_cut(tally, balance, stays, request, advance)
 
 
-def _gathered(
+def _gather_cut(
     tally: Tally, balance: Balance, stays: NDArray[np.bool_], request: Request, advance: Advance
 ) -> tuple[Tally, Cut]:
     """The buckets split into classes; counterfeits that are not published are none."""
@@ -370,19 +356,19 @@ def _gathered(
     first = np.append(stays, np.zeros(counterfeits, np.bool_))
     whole, cut, _ = gather_classes(whole, request.rule, rows, advance, first)
     cut = suppress_missing_rows(whole, cut)
-    cut = _pieces(cut, (cut.class_ >= 0) | (cut.entry < tally.entries))
+    cut = _select_pieces(cut, (cut.class_ >= 0) | (cut.entry < tally.entries))
     check_nobody_suppressed(int(cut.count[(cut.class_ < 0) & first[cut.entry]].sum()))
     if cut.suppressed > allowed:
         raise explain_indistinct_groups(cut.suppressed)
     advance.end()
-    cut = _settled(tally, whole, cut, request.rule, allowed)
+    cut = _suppress_failing(tally, whole, cut, request.rule, allowed)
     check_nobody_suppressed(int(cut.count[(cut.class_ < 0) & first[cut.entry]].sum()))
-    return whole, _pieces(cut, (cut.class_ >= 0) | (cut.entry < tally.entries))
+    return whole, _select_pieces(cut, (cut.class_ >= 0) | (cut.entry < tally.entries))
 
 
-def _settled(tally: Tally, whole: Tally, cut: Cut, rule: Model, allowed: int) -> Cut:
+def _suppress_failing(tally: Tally, whole: Tally, cut: Cut, rule: Model, allowed: int) -> Cut:
     """The cut without classes that break the rule: all but m-invariance by people alone."""
-    real = _pieces(cut, cut.entry < tally.entries)
+    real = _select_pieces(cut, cut.entry < tally.entries)
     counterfeits, other = int(cut.count.sum() - real.count.sum()), drop_invariance(rule)
     if not counterfeits:
         return settle_cut(whole, cut, rule, allowed)

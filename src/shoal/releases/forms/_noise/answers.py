@@ -138,7 +138,7 @@ def read_answers(manifest: Mapping[str, Any]) -> dict[str, Answers]:
     if not publishes_answers(manifest):
         return {}
     try:
-        answers = {str(name): _read(stated) for name, stated in manifest[ANSWERS].items()}
+        answers = {str(name): _parse_answers(stated) for name, stated in manifest[ANSWERS].items()}
         roles = {name for name, role in manifest["columns"].items() if role == "sensitive"}
         if not answers or set(answers) != roles:
             raise ValueError
@@ -150,7 +150,7 @@ def read_answers(manifest: Mapping[str, Any]) -> dict[str, Answers]:
     return answers
 
 
-def _read(stated: Mapping[str, Any]) -> Answers:
+def _parse_answers(stated: Mapping[str, Any]) -> Answers:
     column = Schema.parse(stated["asked"]).columns[0]
     answers = Answers(column, float(stated["keep"]), to_exact(stated["epsilon"]))
     if stated["values"] != answers.bins.size or not 1 / answers.bins.size < answers.keep < 1:
@@ -225,10 +225,10 @@ def add_answer_judgement(verdict: Verdict, frame: Frame, manifest: Mapping[str, 
     if not answers:
         return verdict
     count_answers(frame, answers)  # refuses what cannot be an answer
-    return add_promise(verdict, answers, _agreed(manifest, answers))
+    return add_promise(verdict, answers, _read_agreed_spend(manifest, answers))
 
 
-def _agreed(manifest: Mapping[str, Any], answers: Mapping[str, Answers]) -> Spend:
+def _read_agreed_spend(manifest: Mapping[str, Any], answers: Mapping[str, Answers]) -> Spend:
     """What is spent, which every part of a manifest must say alike."""
     section, stated = manifest.get("privacy"), read_spend(manifest)
     privacy = section if isinstance(section, Mapping) else {}

@@ -1,15 +1,15 @@
-"""What a manifest of counts or made-up people says: all of it follows from the noise of its steps.
+"""What a manifest of noise says: its privacy, and all that follows from the noise of its steps.
 
-So it is written by what is known before the rows are read, and whoever verifies a release writes it
-once more, from form, schema, marginals, steps and spend, and compares: a word that does not follow
-is somebody else's, and a field that is not known might say what nobody may know, such as how many
-rows there are. What the steps were is the publisher's word; that they are complete can be seen.
+The section on privacy has the fields of public deployment registries (Dwork, Kohli, Mulligan:
+Differential privacy in practice: expose your epsilons!, 2019): the unit that is protected, the
+neighbour relation, the parameters, the mechanism and how several are composed. It adds what is
+*not* protected, which no number says.
 
-What a release of noise says of its privacy, in the words of public deployment registries.
-
-Such a registry (Dwork, Kohli, Mulligan: Differential privacy in practice: expose your epsilons!,
-2019) names the unit that is protected, the neighbour relation, the parameters, the mechanism and
-how several are composed. The section adds what is *not* protected, which no number says.
+A manifest of counts or made-up people is written by what is known before the rows are read. Whoever
+verifies a release writes it once more, from form, schema, marginals, steps and spend, and compares:
+a word that does not follow is somebody else's, and a field that is not known might say what nobody
+may know, such as how many rows there are. What the steps were is the publisher's word; that they
+are complete can be seen.
 """
 
 from __future__ import annotations
@@ -36,9 +36,6 @@ from shoal.releases.forms._noise.spending import (
     read_steps,
 )
 from shoal.releases.options import COUNTS, SYNTHETIC
-
-# What a release of noise says of its privacy, in the words of public deployment registries.
-
 
 PERSON = "one person: everything that the table says of them"
 ADDED = "tables that differ by adding or removing one person's row"
@@ -113,9 +110,6 @@ def name_promise(spend: Spend) -> str:
     """
     delta = f" delta={format_budget(spend.delta)}" if spend.delta else ""
     return f"differential-privacy epsilon={format_budget(spend.epsilon)}{delta}"
-
-
-# What a manifest of counts or made-up people says: all of it follows from the noise of its steps.
 
 
 AGAIN = "publish it again, or take the files as they were published."
@@ -241,7 +235,7 @@ def _check_steps(
         right = [(ALONE, noise, columns), (CHOOSING, CHOICE, pairs), (PAIRS, noise, pairs)]
         drawn = "sha256" in manifest or len(marginals) > columns  # else it is a dry run
         whole = [(column,) for column in range(columns)] == list(marginals[:columns])
-        whole = whole and (not drawn or _joins(marginals[columns:], columns))
+        whole = whole and (not drawn or _is_spanning_tree(marginals[columns:], columns))
     else:
         right, whole = [(EVERY, noise, len(marginals))], True
     if not whole or [(step.what, step.mechanism, step.times) for step in steps] != right:
@@ -250,11 +244,11 @@ def _check_steps(
         )
 
 
-def _joins(pairs: Sequence[Columns], columns: int) -> bool:
+def _is_spanning_tree(pairs: Sequence[Columns], columns: int) -> bool:
     """Whether pairs join so many columns into a tree.
 
-    >>> _joins([(0, 1), (1, 2)], 3), _joins([(0, 1), (0, 1)], 3), _joins([(0, 1)], 3)
-    (True, False, False)
+    >>> [_is_spanning_tree(pairs, 3) for pairs in ([(0, 1), (1, 2)], [(0, 1), (0, 1)], [(0, 1)])]
+    [True, False, False]
     """
     part = list(range(columns))
     for pair in pairs:

@@ -97,7 +97,7 @@ class NoisyRequest:
             schema=schema,
             form=form,
             spend=spend,
-            marginals=_marginals(marginals, schema),
+            marginals=_parse_marginals(marginals, schema),
             seed=seed,
             out=place.out,
             companion=place.companion,
@@ -121,7 +121,7 @@ def _is_set(value: Any) -> bool:
     return value is not None
 
 
-def _marginals(asked: AskedMarginals, schema: Schema) -> Marginals:
+def _parse_marginals(asked: AskedMarginals, schema: Schema) -> Marginals:
     """Marginals as they may be given: a number of columns, or lists of columns."""
     if asked is None:
         return None
@@ -137,9 +137,9 @@ def _marginals(asked: AskedMarginals, schema: Schema) -> Marginals:
     known = schema.names
     return tuple(
         tuple(
-            _names(columns, known)
+            _split_names(columns, known)
             if isinstance(columns, str)
-            else (_name(n, known) for n in columns)
+            else (_strip_name(n, known) for n in columns)
         )
         for columns in asked
     )
@@ -155,11 +155,13 @@ def _are_lists(value: Any) -> TypeGuard[Sequence[str | Sequence[str]]]:
     )
 
 
-def _names(written: str, known: Sequence[str]) -> list[str]:
+def _split_names(written: str, known: Sequence[str]) -> list[str]:
     """The columns of a marginal, written as a record of CSV; a column's whole name is that column.
 
-    >>> _names('"Age, years", sex', ["Age, years", "sex"]), _names("Age, years", ["Age, years"])
-    (['Age, years', 'sex'], ['Age, years'])
+    >>> _split_names('"Age, years", sex', ["Age, years", "sex"])
+    ['Age, years', 'sex']
+    >>> _split_names("Age, years", ["Age, years"])
+    ['Age, years']
     """
     if written.strip() in known:
         return [written.strip()]
@@ -170,10 +172,10 @@ def _names(written: str, known: Sequence[str]) -> list[str]:
             "A marginal is not written as a record of CSV.",
             """put names that have a comma in double quotes: --marginal '"Age, years",sex'.""",
         ) from None
-    return [_name(name, known) for name in rows[0]]
+    return [_strip_name(name, known) for name in rows[0]]
 
 
-def _name(name: str, known: Sequence[str]) -> str:
+def _strip_name(name: str, known: Sequence[str]) -> str:
     return name if name in known else name.strip()
 
 

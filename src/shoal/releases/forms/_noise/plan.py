@@ -84,12 +84,12 @@ class MarginalPlan:
         if isinstance(asked, int):
             together = min(asked, len(self.bins))
             return tuple(combinations(range(len(self.bins)), together))
-        found = tuple(dict.fromkeys(self._placed(names) for names in asked or ()))
-        if not found:
+        marginals = tuple(dict.fromkeys(self._find_columns(names) for names in asked or ()))
+        if not marginals:
             raise UsageError("No marginal is named.", "write --marginals 2, or --marginal age,sex.")
-        return found
+        return marginals
 
-    def _placed(self, names: Sequence[str]) -> Columns:
+    def _find_columns(self, names: Sequence[str]) -> Columns:
         """A marginal's columns by their places; in the table's order, so that none is twice."""
         if unknown := [name for name in names if name not in self.names]:
             raise UsageError(

@@ -53,13 +53,13 @@ def tally_original(frame: Frame, schema: Schema, names: Sequence[str] | None = N
     columns = (*schema.quasi, *schema.sensitive)
     known = [column.name for column in columns] if names is None else names
     read = (
-        without_counting_limits(column) if column.name in known else _as_it_is(column)
+        without_counting_limits(column) if column.name in known else _without_limits(column)
         for column in columns
     )
     return encode(frame, Schema(tuple(read))).tally
 
 
-def _as_it_is(column: Column) -> Column:
+def _without_limits(column: Column) -> Column:
     return replace(column, hierarchy=DEFAULT_HIERARCHIES[column.kind], bounds=None, domain=None)
 
 
@@ -75,7 +75,7 @@ def without_counting_limits(column: Column) -> Column:
 def measure_noise_utility(tally: Tally, plan: MarginalPlan, estimates: Estimated) -> dict[str, Any]:
     """How far all columns and pairs have moved, together and each, by what is estimated of them."""
     known = list_columns_in_any(estimates)
-    released = CountTables(_leaves(tally, plan, known), _up_to_pairs(plan, estimates))
+    released = CountTables(_bin_leaves(tally, plan, known), _sum_to_pairs(plan, estimates))
     return {"marginals": marginals(tally, released), **raw(tally, released).to_dict()}
 
 
@@ -88,7 +88,7 @@ def measure_bin_loss(tally: Tally, measured: MeasuredTable) -> float:
     columns = [plan.names.index(name) for name in names]
     exact = measured.tables([*combinations(columns, 1), *combinations(columns, 2)])
     counts = {marginal: table.astype(np.float64) for marginal, table in exact.items()}
-    moved = raw(tally, CountTables(_leaves(tally, plan, columns), _up_to_pairs(plan, counts)))
+    moved = raw(tally, CountTables(_bin_leaves(tally, plan, columns), _sum_to_pairs(plan, counts)))
     own = Distances(
         {name: moved.columns[name] for name in names},
         {pair: lost for pair, lost in moved.pairs.items() if {*pair} <= {*names}},
@@ -108,7 +108,7 @@ def tabulate_people(codes: NDArray[np.int32], plan: MarginalPlan) -> Estimated:
     }
 
 
-def _leaves(
+def _bin_leaves(
     tally: Tally, plan: MarginalPlan, columns: Sequence[int]
 ) -> dict[str, NDArray[np.int32]]:
     """The bin of every leaf of these columns."""
@@ -117,7 +117,7 @@ def _leaves(
     return {axis.name: own[axis.name].of_leaves(axis) for axis in axes}
 
 
-def _up_to_pairs(plan: MarginalPlan, estimates: Estimated) -> dict[tuple[str, ...], Floats]:
+def _sum_to_pairs(plan: MarginalPlan, estimates: Estimated) -> dict[tuple[str, ...], Floats]:
     """Columns and pairs, each summed up from the first table that has it."""
     tables: dict[tuple[str, ...], Floats] = {}
     for columns, table in estimates.items():
@@ -136,23 +136,27 @@ def measure_answer_utility(
     """How far columns and pairs of them have moved: together, as a share, and each."""
     if cut.classes * max(drawn.sizes) > MOST_ANSWER_COUNTS:
         return {"marginals": None, "reason": TOO_MANY_COUNTS}
-    tally = encode(frame, _original(schema)).tally
+    tally = encode(frame, _original_schema(schema)).tally
     tally = replace(tally, keys=tally.keys.astype(np.int32))
     pairs = zip(tally.sensitive, answers.values(), strict=True)
     ways = [(column.response, column.bins.of_leaves(axis)) for axis, column in pairs]
     lost = Distances({}, {})
     for i, (way, bin_of) in enumerate(ways):
         estimated = estimate_over_leaves(way, drawn.table([i], cut.classes), bin_of)
-        _add(lost, raw(_only(tally, [i]), EstimatedRows.of(cut.cells, estimated)))
+        _add_distances(
+            lost, raw(_select_columns(tally, [i]), EstimatedRows.of(cut.cells, estimated))
+        )
     for i, j in combinations(range(len(ways)), 2):
         (way_i, first), (two, second) = ways[i], ways[j]
         half = estimate_over_leaves(two, drawn.table([i, j]), second)
         joint = estimate_over_leaves(way_i, half.T, first).T
-        _add(lost, raw(_only(tally, [i, j], quasi=False), _joint(joint)))
+        _add_distances(
+            lost, raw(_select_columns(tally, [i, j], quasi=False), _estimate_pair(joint))
+        )
     return {"marginals": lost.share(raw(tally, cut_to_root(tally))), **lost.to_dict()}
 
 
-def _original(schema: Schema) -> Schema:
+def _original_schema(schema: Schema) -> Schema:
     """The columns as the table has them: an empty value of a domain is null there."""
     return Schema((*schema.quasi, *map(without_counting_limits, schema.sensitive)))
 
@@ -167,7 +171,7 @@ def estimate_over_leaves(way: Response, answers: Floats, bin_of: NDArray[np.int3
     return np.where(bin_of >= 0, each[..., bin_of], 0.0)
 
 
-def _only(tally: Tally, columns: Sequence[int], *, quasi: bool = True) -> Tally:
+def _select_columns(tally: Tally, columns: Sequence[int], *, quasi: bool = True) -> Tally:
     """The tally with some of the sensitive columns, and with or without quasi-identifiers."""
     some = replace(
         tally,
@@ -179,7 +183,7 @@ def _only(tally: Tally, columns: Sequence[int], *, quasi: bool = True) -> Tally:
     return some if quasi else replace(some, quasi=(), keys=tally.keys[:0], weights=())
 
 
-def _joint(estimated: Floats) -> EstimatedRows:
+def _estimate_pair(estimated: Floats) -> EstimatedRows:
     """Estimates of two columns together, in one class."""
     codes = np.indices(estimated.shape).reshape(2, -1)
     nothing = np.zeros((1, 0), np.int32)
@@ -188,6 +192,6 @@ def _joint(estimated: Floats) -> EstimatedRows:
     )
 
 
-def _add(lost: Distances, more: Distances) -> None:
+def _add_distances(lost: Distances, more: Distances) -> None:
     lost.columns.update(more.columns)
     lost.pairs.update(more.pairs)

@@ -63,9 +63,9 @@ def check_releasable(manifest: Mapping[str, Any]) -> None:
 
 def recount_noise(table: Path, manifest: Mapping[str, Any]) -> Verdict:
     """The same for a file that was just written, whose noise may be a test's."""
-    plan = _plan(manifest)
+    plan = _read_plan(manifest)
     check_description(manifest, plan)
-    judgement, rows = judge_spend(manifest), _read(table, plan, manifest)
+    judgement, rows = judge_spend(manifest), _read_table(table, plan, manifest)
     if (rows, table.name) != (manifest.get("rows"), manifest.get("file")):
         raise InputError("The table has not the name or the rows that its manifest says.", AGAIN)
     return Verdict(judgement.holds, "by construction", rows, 0, (judgement,))
@@ -79,14 +79,14 @@ def judge_spend(manifest: Mapping[str, Any]) -> Judgement:
     return Judgement(name_promise(spend), holds, float(reached.epsilon))
 
 
-def _plan(manifest: Mapping[str, Any]) -> MarginalPlan:
+def _read_plan(manifest: Mapping[str, Any]) -> MarginalPlan:
     schema = parse_released_schema(dict(manifest))
     if {column.name: column.role for column in schema.columns} != manifest["columns"]:
         raise InputError("The manifest names columns that its schema does not have.", AGAIN)
     return MarginalPlan(schema, build_all_bins(schema))
 
 
-def _read(table: Path, plan: MarginalPlan, manifest: Mapping[str, Any]) -> int:
+def _read_table(table: Path, plan: MarginalPlan, manifest: Mapping[str, Any]) -> int:
     """Read the table and check every cell of it; returns how many rows it has."""
     counts = publishes_counts(manifest)
     own = [MARGINAL, *plan.names, COUNT, ESTIMATE] if counts else list(plan.names)
@@ -98,8 +98,8 @@ def _read(table: Path, plan: MarginalPlan, manifest: Mapping[str, Any]) -> int:
             return _check_people(plan, frame)
         listings = read_columns(frame, own)
     _check_estimates(
-        _tables(plan, manifest["marginals"], listings, COUNT),
-        _tables(plan, manifest["marginals"], listings, ESTIMATE),
+        _read_tables(plan, manifest["marginals"], listings, COUNT),
+        _read_tables(plan, manifest["marginals"], listings, ESTIMATE),
         plan,
     )
     return len(listings[COUNT].codes)
@@ -109,7 +109,7 @@ def read_published_counts(table: Path, plan: MarginalPlan, manifest: Mapping[str
     """The noisy counts of a release of counts, whatever the order of its rows."""
     own = [MARGINAL, *plan.names, COUNT]
     with open_frame(table, kinds=dict.fromkeys(own, "label"), nulls=()) as frame:
-        tables = _tables(plan, manifest["marginals"], read_columns(frame, own), COUNT)
+        tables = _read_tables(plan, manifest["marginals"], read_columns(frame, own), COUNT)
     return {marginal: counts.astype(np.int64) for marginal, counts in tables.items()}
 
 
@@ -140,28 +140,28 @@ def _check_people(plan: MarginalPlan, frame: Frame) -> int:
     return rows
 
 
-def _codes(column: Listing, plan: MarginalPlan, name: str) -> NDArray[np.int32]:
+def _read_bins(column: Listing, plan: MarginalPlan, name: str) -> NDArray[np.int32]:
     """The bin of each row; -1 where the cell is empty or names none."""
     bins = plan.bins[plan.names.index(name)]
     return bins.read(column.words())[column.codes]
 
 
-def _tables(
+def _read_tables(
     plan: MarginalPlan,
     stated: Sequence[Sequence[str]],
     listings: Mapping[str, Listing],
     column: str,
 ) -> dict[Columns, NDArray[np.float64]]:
     """The numbers of a column by marginal: every cell of every marginal is there once."""
-    codes = {name: _codes(listings[name], plan, name) for name in plan.names}
-    numbers = _numbers(listings[column])
+    codes = {name: _read_bins(listings[name], plan, name) for name in plan.names}
+    numbers = _read_numbers(listings[column])
     if column == COUNT and not np.array_equal(numbers, np.rint(numbers)):
         raise InputError("Counts are not whole numbers.", AGAIN)
     names = np.array(listings[MARGINAL].words(), dtype=object)[listings[MARGINAL].codes]
     tables, used = {}, 0
     for marginal in plan.marginals(tuple(tuple(marginal) for marginal in stated)):
         rows = np.flatnonzero(names == plan.name(marginal))
-        order = _ordered(plan, marginal, rows, codes, listings)
+        order = _order_cells(plan, marginal, rows, codes, listings)
         used += len(rows)
         tables[marginal] = numbers[order].reshape(plan.shape(marginal))
     if used < len(names):
@@ -169,7 +169,7 @@ def _tables(
     return tables
 
 
-def _ordered(
+def _order_cells(
     plan: MarginalPlan,
     marginal: Columns,
     rows: NDArray[Any],
@@ -179,9 +179,9 @@ def _ordered(
     """The rows of a marginal in the order of its cells, each of which has one."""
     shape, own = plan.shape(marginal), [plan.names[column] for column in marginal]
     places = [codes[name][rows] for name in own]
-    empty = [_empty(listings[name])[rows] for name in plan.names if name not in own]
+    empty = [_is_empty(listings[name])[rows] for name in plan.names if name not in own]
     whole = len(rows) == int(np.prod(shape)) and all((place >= 0).all() for place in places)
-    if whole and all(one.all() for one in empty):
+    if whole and all(cells.all() for cells in empty):
         cell = np.ravel_multi_index(places, shape)
         if len(np.unique(cell)) == len(cell):
             return np.asarray(rows[np.argsort(cell)])
@@ -190,12 +190,12 @@ def _ordered(
     )
 
 
-def _empty(column: Listing) -> NDArray[np.bool_]:
+def _is_empty(column: Listing) -> NDArray[np.bool_]:
     """Whether each row's cell is empty."""
     return np.array([value is None for value in column.values], np.bool_)[column.codes]
 
 
-def _numbers(column: Listing) -> NDArray[np.float64]:
+def _read_numbers(column: Listing) -> NDArray[np.float64]:
     try:
         read = [float(word if word is not None else "") for word in column.words()]
     except ValueError:
