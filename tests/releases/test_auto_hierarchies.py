@@ -11,7 +11,7 @@ import pytest
 
 import shoal
 from shoal import NotMetError
-from shoal.releases.auto_hierarchies import MOST, choose_interval_widths
+from shoal.releases.auto_hierarchies import MAX_INTERVALS, choose_interval_widths
 
 OFFER = 'Column "age" has no levels between its values and *, and chain works by levels: write '
 
@@ -127,8 +127,8 @@ def test_widths_nest_and_leave_few_intervals(range_, whole):
         return
     hierarchy = shoal.intervals(*found)
     assert hierarchy.widths == found
-    assert found[0] * MOST >= range_
-    assert found[0] <= max(range_ / MOST * 2.5, 2)
+    assert found[0] * MAX_INTERVALS >= range_
+    assert found[0] <= max(range_ / MAX_INTERVALS * 2.5, 2)
     assert found[-1] < range_
     assert not whole or found[0] >= 2
 

@@ -32,9 +32,10 @@ import pyarrow.parquet as pq
 
 from shoal.core.atomic_file import replace_json, write_new_file, write_new_json
 from shoal.core.errors import InputError, OutputError, UsageError
+from shoal.core.folder_lock import FolderBusyError, lock_folder
 from shoal.pool.agreement import EDITION, Agreement
 from shoal.releases import folder, manifest
-from shoal.releases.folder import AGREEMENT, PRIVATE, FolderBusyError, lock_folder
+from shoal.releases.folder import AGREEMENT, PRIVATE
 
 PARTNERS, LOCK = "partners.json", "lock"
 OURS = r"[0-9a-f]{16}\.parquet"

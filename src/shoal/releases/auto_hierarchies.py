@@ -8,7 +8,7 @@ twice as wide. Dates become months, quarters, years and decades, codes lose digi
 Words without an order have no automatic hierarchy: what belongs together nobody can tell from them.
 
 What it does not protect: without bounds the widths follow the table's own range, that of rows which
-are held back later included, and whoever sees them learns about how far it reaches.
+are suppressed later included, and whoever sees them learns about how far it reaches.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from shoal.engines.protocol import Frame
 from shoal.methods import publishes_levels
 from shoal.releases.options import Request
 
-MOST = 20
+MAX_INTERVALS = 20
 """The finest automatic level has at most so many intervals."""
 
 
@@ -79,9 +79,9 @@ def choose_interval_widths(low: float, high: float, whole: bool) -> tuple[float,
     range_ = high - low
     if not 0 < range_ < float("inf"):
         return ()
-    power = Decimal(10) ** (Decimal(range_ / MOST).adjusted())
+    power = Decimal(10) ** (Decimal(range_ / MAX_INTERVALS).adjusted())
     nice = (power * step for step in (1, 2, 5, 10))
-    width = next(candidate for candidate in nice if float(candidate) * MOST >= range_)
+    width = next(candidate for candidate in nice if float(candidate) * MAX_INTERVALS >= range_)
     width = max(width, Decimal(2)) if whole else width
     widths = [float(width * 2**i) for i in range(4)]
     return tuple(int(w) if w.is_integer() else w for w in widths if w < range_)
@@ -107,7 +107,6 @@ def _note_levels(column: Column, hierarchy: Hierarchy, request: Request) -> str:
 
 
 def _format_toml(value: Any) -> str:
-    """A hierarchy as it is written in a schema."""
     if isinstance(value, str):
         return json.dumps(value)
     return "{" + ", ".join(f"{key} = {json.dumps(part)}" for key, part in value.items()) + "}"

@@ -154,7 +154,6 @@ def check_companion(source: Any, table: Path, manifest: Mapping[str, Any]) -> No
 
 
 def _list_shared_counts(verdict: Mapping[str, Any], manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """The counts that the companion and the manifest both tell."""
     return {n: verdict[n] for n in ("rows", "classes") if n in verdict and n in manifest}
 
 
@@ -294,7 +293,6 @@ def _parse_key(written: str) -> bytes:
 
 
 def _parse_one_row(record: Mapping[str, Any]) -> OneRow | None:
-    """Which row stands for a person, as it was published; None where each has one."""
     if "one_row" not in record:
         return None
     return OneRow.parse(
@@ -371,7 +369,6 @@ def read_providers(folder: Path) -> pa.Array:
 
 
 def _read_rows(folder: Path, column: str, what: str, hint: str) -> pa.Array:
-    """A column of the companion's rows."""
     path = folder / PRIVATE_ROWS
     try:
         if not path.is_file() and _read_seal(folder):
@@ -384,7 +381,6 @@ def _read_rows(folder: Path, column: str, what: str, hint: str) -> pa.Array:
 
 
 def _check_seal(folder: Path, needed: bool) -> None:
-    """The companion's rows must be as they were published: by their hash, where it is there."""
     try:
         seal, now = _read_seal(folder), _sha256(folder / PRIVATE_ROWS)
     except (OSError, ValueError, AttributeError, InputError):

@@ -112,7 +112,6 @@ def is_compiled(name: str, rule: Model) -> bool:
 
 
 def _has_compiled(kernel: ModuleType) -> bool:
-    """Whether anything of a file of kernels was compiled before."""
     caches = (getattr(function, "_cache", None) for function in vars(kernel).values())
     folder = next((cache.cache_path for cache in caches if cache is not None), None)
     stem = kernel.__name__.rpartition(".")[2]

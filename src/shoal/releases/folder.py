@@ -17,7 +17,6 @@ import os
 import re
 import secrets
 import shutil
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
@@ -28,18 +27,6 @@ from shoal.core import temporary_files
 from shoal.core.errors import OutputError, UsageError
 from shoal.core.release import MANIFEST_NAME
 from shoal.engines.protocol import Frame
-
-if sys.platform == "win32":
-    import msvcrt
-
-    def _lock(file: int, wait: bool) -> None:
-        msvcrt.locking(file, msvcrt.LK_LOCK if wait else msvcrt.LK_NBLCK, 1)
-else:
-    import fcntl
-
-    def _lock(file: int, wait: bool) -> None:
-        fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
-
 
 COMPANION = "companion.json"
 """The file that says that a folder is a private companion."""
@@ -103,17 +90,6 @@ def _is_pool(folder: Path) -> bool:
     return (folder / AGREEMENT).is_file() and (folder / PRIVATE).is_dir()
 
 
-def ensure_folder(place: Path) -> Path:
-    """A folder that may be there already, to put results in."""
-    try:
-        place.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(
-            f"{place.name!r} cannot be a folder ({error.strerror}).", "choose another place."
-        ) from None
-    return place
-
-
 def check_replaceable(
     folder: Path, mark: str, replace: bool, ours: str | None = None, what: str = "a release"
 ) -> None:
@@ -148,7 +124,6 @@ def _is_empty(place: Path) -> bool:
 
 
 def _list_foreign_files(folder: Path, ours: str | None = None) -> Iterator[str]:
-    """The names in a folder that Shoal did not put there."""
     known = ours or _match_own_files(folder)
     for name in os.listdir(folder):
         if not re.fullmatch(known, name) or (folder / name).is_dir():
@@ -156,7 +131,6 @@ def _list_foreign_files(folder: Path, ours: str | None = None) -> Iterator[str]:
 
 
 def _match_own_files(folder: Path) -> str:
-    """A pattern of the files that a release or a companion consists of."""
     if (folder / COMPANION).is_file():
         return f"{re.escape(COMPANION)}|{re.escape(PRIVATE_ROWS)}"
     names = {MANIFEST_NAME}
@@ -495,7 +469,6 @@ def _rename(origin: Path, target: Path) -> None:
 
 
 def _persist(folder: Path) -> None:
-    """Have a folder with all that is in it on the disk."""
     for here, _, files in os.walk(folder, topdown=False):
         for name in files:
             with open(os.path.join(here, name), "rb") as file:
@@ -524,48 +497,3 @@ def _unwritable_error(folder: Path) -> OutputError:
         f"The folder that should hold {folder.name!r} does not exist or cannot be written.",
         "create it, or choose another place.",
     )
-
-
-# A folder for one run at a time: several runs may keep their results in the same one
-
-
-class FolderBusyError(OutputError):
-    """Another run is at work in a folder."""
-
-
-@contextmanager
-def lock_folder(place: Path, lock: str, *, wait: bool = True) -> Iterator[None]:
-    """While it lasts no other run is at work in the folder, which is made if need be.
-
-    ``lock`` is the file that is held meanwhile. It stays, for removing it would let two in; the
-    system lets go of it when a run is killed. Without ``wait`` a folder that another run is at work
-    in is refused.
-    """
-    ensure_folder(place)
-    with _open_lock(place / lock) as file:
-        try:
-            _lock(file, wait)
-        except (BlockingIOError, PermissionError):  # the second is Windows' word for it
-            raise FolderBusyError(
-                "Another run is writing to this folder.", "wait for it, or choose another folder."
-            ) from None
-        except OSError:
-            raise OutputError(
-                f"{place.name!r} cannot be kept from other runs: its disk has no locks.",
-                "choose a folder on another disk.",
-            ) from None
-        yield
-
-
-@contextmanager
-def _open_lock(path: Path) -> Iterator[int]:
-    try:
-        file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-    except OSError as error:
-        raise OutputError(
-            f"{path.parent.name!r} cannot be written ({error.strerror}).", "choose another folder."
-        ) from None
-    try:
-        yield file
-    finally:
-        os.close(file)

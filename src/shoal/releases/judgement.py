@@ -33,7 +33,6 @@ def judge_classes(
 
 
 def _count_missing(groups: Groups) -> dict[str, int]:
-    """By column, the rows whose sensitive value nobody knows."""
     single = (h for h in groups.sensitive if "*" not in h.axis.name)
     return {h.axis.name: rows for h in single if (rows := int(h.blanks.sum()))}
 
@@ -163,6 +162,5 @@ def _show_witness(witness: dict[str, Any], groups: Groups, names: bool) -> dict[
 
 
 def _find_worst_class(model: Model, groups: Groups, holds: NDArray[np.bool_]) -> int:
-    """The witness: the model's own choice, or the first class that fails."""
     own = getattr(model, "worst_class", None)
     return int(own(groups)) if own else int(np.argmin(holds))

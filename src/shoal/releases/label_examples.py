@@ -166,7 +166,6 @@ def pick_gap_points(
 
 
 def _holds_whole(span: Between) -> bool:
-    """Whether a whole number lies in a range."""
     if math.isinf(span.low) or math.isinf(span.high):
         return True
     first = math.floor(span.low) + 1 if not span.low_in else math.ceil(span.low)
@@ -280,8 +279,8 @@ def _find_short_masks(
         for end in (meaning.low, meaning.high)
     ]
     numbers = [float(value) for value in known if value is not None] + ends if masked else []
-    fewest = min((_count_digits(number) for number in numbers if abs(number) < 1e15), default=0)
-    return {label: None for label in masked if len(label.strip().lstrip("+-")) < fewest}
+    min_digits = min((_count_digits(number) for number in numbers if abs(number) < 1e15), default=0)
+    return {label: None for label in masked if len(label.strip().lstrip("+-")) < min_digits}
 
 
 def _count_digits(number: float) -> int:
@@ -325,7 +324,6 @@ def _respell_words(
 
 
 def _list_certain_values(labels: Iterable[str], kind: str) -> set[str]:
-    """The values that labels name for certain."""
     meanings = [parse_label(label, kind) for label in labels if not is_empty_label(label)]
     sure = (
         meaning.texts

@@ -167,7 +167,6 @@ def _count_without_value(h: Histogram) -> int:
 
 
 def _describe_missing(request: Request, counts: PublicCounts) -> dict[str, Any]:
-    """How rows without a sensitive value were judged, by column."""
     columns = {column.name: column for column in request.schema.sensitive}
     return {
         name: {

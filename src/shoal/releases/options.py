@@ -1,4 +1,4 @@
-"""What a publisher asks for, and how the progress of the work is told."""
+"""What a publisher asks for: the request, its options and the names of the forms."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ LIKE_INPUT, STANDARD_CSV = "input", "standard"
 with a comma, a point and UTF-8."""
 
 ABSENT, STARRED = "absent", "starred"
-"""What becomes of rows held back: they are left out, or printed as a class of ``*``."""
+"""What becomes of suppressed rows: they are left out, or printed as a class of ``*``."""
 
 
 def ignore_progress(step: str, done: int, total: int) -> None:
@@ -133,14 +133,14 @@ class Request:
     csv_style: str = LIKE_INPUT
     replace: bool = False
     hold_back: float = 0.0
-    """The share of rows that may be held back."""
+    """The share of rows that may be suppressed."""
     held_back_as: str = ABSENT
     accept_keep: bool = False
     population: Any = None
     based_on: Any = None
     """An earlier release of the table, than whose cells none becomes finer; None: there is none."""
     like: Any = None
-    """The recoding of a release (`flow.recoding.Recoding`) that is applied; None: one is made."""
+    """The ``Recoding`` of a release that is applied (successors/like); None: one is made."""
     auto_hierarchies: bool = False
     """Whether columns without levels get some, where the method works by levels."""
     spend: Spend | None = None

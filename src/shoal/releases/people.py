@@ -184,7 +184,6 @@ def read_keyed_persons(folder: Path, schema: Schema, key: bytes) -> RowPersons |
 
 
 def _count_rows(person_hash: str, keyed: pa.Array) -> int:
-    """How many rows have this hash."""
     return int(pc.sum(pc.equal(keyed, person_hash)).as_py() or 0)
 
 
@@ -272,7 +271,6 @@ def ask_for_person_column(profiles: Mapping[str, Profile], columns: Sequence[Col
 
 
 def _may_name_people(profile: Profile, role: str) -> bool:
-    """Whether the values of a column that is dropped may be people who have several rows."""
     filled = _filled(profile)
     if not 1 < profile.distinct < filled:
         return False

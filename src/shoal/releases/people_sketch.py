@@ -14,7 +14,7 @@ ledger under its key.
 
 It does not find the same people under other numbers (new pseudonyms, another spelling), nor,
 without a person column, rows of which a column was changed, added or left out. Tables of more than
-``MOST_ROWS`` rows are not sketched.
+``MAX_ROWS`` rows are not sketched.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from shoal.releases.row_listing import read_columns
 
 SIZE = 1024
 """Hashes in a sketch."""
-MOST_ROWS = 3_000_000
+MAX_ROWS = 3_000_000
 PERSONS, ROWS = "persons", "rows"
 """What stands for a person."""
 SAME_PEOPLE = {PERSONS: 0.1, ROWS: 0.5}
@@ -76,8 +76,8 @@ class Sketch:
         full = [sketch.lowest[-1] for sketch in (self, other) if len(sketch.lowest) == SIZE]
         end = min(full, default=2**64)
         mine, theirs = ({h for h in sketch.lowest if h <= end} for sketch in (self, other))
-        fewest = min(len(mine), len(theirs))
-        return len(mine & theirs) / fewest if fewest else 0.0
+        smaller = min(len(mine), len(theirs))
+        return len(mine & theirs) / smaller if smaller else 0.0
 
     def is_about_people_of(self, other: Sketch) -> bool:
         """Whether so many people are in both that the two are about the same."""
@@ -86,7 +86,7 @@ class Sketch:
 
 def sketch_people(frame: Frame, schema: Schema) -> Sketch | None:
     """The people of a table; None where there are too many, or none."""
-    if int(frame.tally([]).count.sum()) > MOST_ROWS:
+    if int(frame.tally([]).count.sum()) > MAX_ROWS:
         return None
     there = {field.name for field in frame.fields}
     person = schema.person
@@ -112,7 +112,6 @@ def _hashes(frame: Frame, names: Sequence[str]) -> NDArray[np.uint64]:
 
 
 def _hash(name: str, word: str | None) -> int:
-    """64 bits that stand for a value of a column."""
     value = repr((name, word)).encode(errors="replace")
     return int.from_bytes(sha256(b"shoal people 1\n" + value).digest()[:8], "big")
 

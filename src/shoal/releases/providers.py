@@ -152,7 +152,6 @@ def read_row_providers(source: Any, table: Path, rule: Model | None = None) -> R
 
 
 def _needed_companion_error(rule: Model, error: InputError) -> InputError:
-    """What is wrong with the companion, why it is needed, and what can be had without it."""
     inside = " & ".join(map(str, unwrap_rule(rule)))
     return InputError(
         f"{error.fact} It alone tells who provided each row, by which {_provider_parts(rule)} is "
@@ -183,5 +182,4 @@ def _read_names(name: str, providers: pa.Array) -> RowProviders:
 
 
 def _provider_parts(rule: Model) -> str:
-    """The parts of a rule that are about providers."""
     return " & ".join(str(part) for part in split_rule(rule) if needs_providers(part))

@@ -468,7 +468,6 @@ def _with_shared_columns(table: PublishedTable, names: Sequence[str]) -> Publish
 
 
 def _name_release(source: Any, release: tuple[Path, Any] | None, number: int) -> str:
-    """What people call the release: its folder or file, else its number."""
     if release is not None:
         return release[0].resolve().parent.name
     return Path(source).name if isinstance(source, str | Path) else f"release {number}"

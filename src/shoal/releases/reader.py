@@ -148,7 +148,6 @@ def join_bucket_tables(
 def _read_typed_columns(
     source: Path, kinds: Mapping[str, str], reading: Mapping[str, Any]
 ) -> tuple[dict[str, pa.Array], dict[str, str]]:
-    """A file's columns in its order, and how each is read."""
     with open_partial_frame(source, kinds=kinds, **reading) as frame:
         read = {field.name: kinds.get(field.name, field.kind) for field in frame.fields}
         listings = read_columns(frame, list(read))
@@ -162,7 +161,6 @@ def _read_typed_columns(
 
 
 def _number_alike(first: pa.Array, other: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Two columns numbered alike."""
     both = pa.concat_arrays([first, other]).dictionary_encode(null_encoding="encode")
     numbers = both.indices.to_numpy().astype(np.int64)
     return numbers[: len(first)], numbers[len(first) :]
@@ -211,7 +209,6 @@ def find_release_unchecked(source: Any) -> tuple[Path, dict[str, Any]] | None:
 
 
 def _refuse_companion(folder: Path) -> None:
-    """Refuse the private companion where its release is asked for."""
     if (folder / COMPANION).is_file():
         raise InputError(
             f"{folder.resolve().name!r} is the private companion of a release, not a release.",

@@ -100,7 +100,6 @@ def recount(
 def _tally_rows(
     frame: Frame, plan: Survey, provided: RowProviders | None, people: RowPersons | None
 ) -> Tally:
-    """The tally of the rows, in their order, beside who provided them and whom they are about."""
     by_row = frame.rows(plan.codings)
     columns, sizes = [*by_row], [coding.size for coding in plan.codings]
     if provided is not None:

@@ -102,7 +102,6 @@ def finish_cut(tally: Tally, cut: Cut, request: Request) -> Cut:
 
 
 def _list_failed(rule: Model, groups: Groups) -> str:
-    """The requirements that do not hold, with what the classes reach."""
     failed = [part for part in judge_models(rule, groups) if not part.holds] if len(groups) else []
     return "; ".join(f"{p.model} (reaches {format_reached(p.reached)})" for p in failed)
 

@@ -134,7 +134,6 @@ class Survey:
 
 
 def _count_codes(coding: Coding, distinct: Distinct) -> NDArray[np.int64]:
-    """How often each code occurs in the whole table."""
     totals = np.bincount(coding.codes, weights=distinct.counts, minlength=coding.size)
     if coding.null_code is not None:
         totals[coding.null_code] += distinct.nulls

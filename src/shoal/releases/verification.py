@@ -292,7 +292,6 @@ def _missing_options_error(
 
 
 def _check_fits_form(manifest: dict[str, Any], rule: Model, after: Any) -> None:
-    """Refuse what cannot be asked of a release of this form."""
     if publishes_buckets(manifest):
         sensitive = parse_released_schema(manifest).sensitive
         check_bucket_rule(rule, [column.name for column in sensitive])

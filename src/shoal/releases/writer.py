@@ -73,7 +73,6 @@ def _shuffle(batches: Iterator[pa.RecordBatch]) -> Generator[pa.RecordBatch, Non
 def _label_rows(
     batch: pa.RecordBatch, columns: tuple[str, ...], labels: dict[str, Labels]
 ) -> pa.RecordBatch:
-    """The published columns of a batch, in the table's order."""
     class_ = batch.column(0).to_numpy(zero_copy_only=False)
     carried = iter(batch.columns[1:])  # by position: a column may have any name
     arrays = [
@@ -95,7 +94,6 @@ def list_private_columns(schema: Schema) -> list[str]:
 
 
 def _select_private(batch: pa.RecordBatch, columns: list[str]) -> pa.RecordBatch:
-    """The private columns of a batch."""
     first = batch.num_columns - len(columns)
     return pa.RecordBatch.from_arrays(batch.columns[first:], names=columns)
 

@@ -117,7 +117,7 @@ def _quote_option(requirement: str) -> str:
 
 
 class BucketDraft(TableDraft):
-    """The classes of a table that are published as buckets: nothing is lost but rows held back."""
+    """The classes of a table that are published as buckets: nothing is lost but suppressed rows."""
 
     def facts(self) -> dict[str, Any]:
         """What the publisher may know besides; cells are exact, whatever the classes' would be."""
@@ -178,7 +178,6 @@ def _collect_rows(draft: Draft, schema: Schema, key: bytes) -> _Rows:
 
 
 def _draw_bucket_numbers(class_: NDArray[np.int32]) -> Numbers:
-    """The bucket of each row: a number from 1 on, drawn for its class."""
     there, place = np.unique(class_, return_inverse=True)
     number: Numbers = 1 + np.argsort(_draw_random(len(there)))[place]
     return number
@@ -200,7 +199,6 @@ def _join_columns(people: pa.Table, values: pa.Table) -> pa.Table:
 
 
 def _count_values(values: pa.Table) -> pa.Table:
-    """How often each combination of values occurs in each bucket, the buckets in their order."""
     names = values.column_names
     grouped = values.group_by(names, use_threads=False).aggregate([([], "count_all")])
     return grouped.rename_columns([*names, COUNT])
@@ -267,7 +265,7 @@ def number_rows_alike(
 def grow_exact_axes(release: PublishedTable) -> dict[str, Axis]:
     """The axes that the method saw the quasi-identifiers on, as far as published rows tell.
 
-    Rows that were held back may have had values more.
+    Suppressed rows may have had more values.
     """
     if not release.exact_quasi:
         return {}

@@ -134,7 +134,6 @@ def compute_centroids(tally: Tally, cut: Cut, least: int = 1) -> tuple[Cut, dict
 
 
 def _compute_column_centroids(axis: Axis, counts: tuple[NDArray[Any], ...], least: int) -> Labels:
-    """The centroids of classes in a column, by how often each has which code."""
     start, code, count = counts
     class_ = np.repeat(np.arange(len(start) - 1), np.diff(start))
     known = code != axis.null_code
@@ -169,14 +168,12 @@ def _is_from_median(
 def _is_most_frequent(
     start: NDArray[Any], class_: NDArray[Any], count: NDArray[Any]
 ) -> NDArray[np.bool_]:
-    """Whether no code of the class is more frequent."""
     return np.asarray(count == np.maximum.reduceat(count, start[:-1])[class_])
 
 
 def _take_first(
     class_: NDArray[Any], wanted: NDArray[np.bool_], code: NDArray[Any]
 ) -> NDArray[Any]:
-    """Of each class the first code that is wanted."""
     at = np.flatnonzero(wanted)
     return np.asarray(code[at[np.unique(class_[at], return_index=True)[1]]])
 

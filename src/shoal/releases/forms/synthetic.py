@@ -52,7 +52,7 @@ from shoal.dp.opendp_library import round_down
 from shoal.dp.selection import calibrate_selection, select_candidate
 from shoal.releases.forms._noise.measured import ExactCounts, NoiseDraft, Tables
 from shoal.releases.forms._noise.options import write_marginal, write_marginal_option
-from shoal.releases.forms._noise.plan import MOST_CELLS, Columns, MarginalPlan
+from shoal.releases.forms._noise.plan import MAX_CELLS, Columns, MarginalPlan
 from shoal.releases.forms._noise.spending import (
     ALONE,
     CHOICE,
@@ -198,9 +198,9 @@ def check_model_size(plan: MarginalPlan, marginals: Sequence[Columns]) -> None:
         tree, _ = mbi.junction_tree.make_junction_tree(domain, list(marginals))
         joined = sorted(tree.nodes, key=domain.size, reverse=True)
     cells = sum(domain.size(clique) for clique in joined)
-    if cells > MOST_CELLS:
+    if cells > MAX_CELLS:
         raise UsageError(
-            f"A model of these marginals has {cells:,} cells, and at most {MOST_CELLS:,} are "
+            f"A model of these marginals has {cells:,} cells, and at most {MAX_CELLS:,} are "
             f"fitted. The largest part: {plan.name(tuple(sorted(joined[0])))}.",
             "name marginals that overlap less, or leave them out: pairs are then chosen.",
         )
@@ -384,7 +384,6 @@ def _refuse_number(asked: Any) -> None:
 
 
 def _check_all_columns(plan: MarginalPlan, marginals: tuple[Columns, ...]) -> None:
-    """Refuse columns of which nothing would be known."""
     counted = {column for marginal in marginals for column in marginal}
     if bare := [name for i, name in enumerate(plan.names) if i not in counted]:
         raise UsageError(
@@ -394,7 +393,6 @@ def _check_all_columns(plan: MarginalPlan, marginals: tuple[Columns, ...]) -> No
 
 
 def _label_people(plan: MarginalPlan, codes: NDArray[np.int32]) -> pa.Table:
-    """The made-up people: a row each, every cell a label of the schema's; empty cells are empty."""
     columns = {}
     for bins, own in zip(plan.bins, codes, strict=True):
         words = pa.array([label or None for label in bins.labels], pa.string())

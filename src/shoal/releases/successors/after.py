@@ -59,7 +59,6 @@ def _refuse_renamed(schema: Schema, before: set[str]) -> None:
 
 
 def _fold_name(name: str) -> str:
-    """A column's name without capitals, spaces and underscores."""
     return re.sub(r"[\s_]+", "", name.casefold())
 
 

@@ -141,7 +141,6 @@ def read_old_cells(count: Recount, axes: Sequence[Axis]) -> Cells:
 
 
 def _list_class_labels(count: Recount, name: str) -> NDArray[np.object_]:
-    """Each class's label in a column, as it was written."""
     j = [axis.name for axis in count.tally.quasi].index(name)
     axis = count.tally.quasi[j]
     texts = np.empty(axis.size, dtype=object)
@@ -190,7 +189,6 @@ def _meets_rule(tally: Tally, cut: Cut, rule: Model) -> Flags:
 
 
 def _lies_in(keys: NDArray[Any], cells: Cells, class_: Codes) -> Flags:
-    """Whether each point lies in the cells of its class."""
     inside = np.ones(len(class_), dtype=np.bool_)
     for j, codes in enumerate(keys.astype(np.int64)):
         if j in cells.sets:
@@ -233,7 +231,6 @@ def _count_few_newcomers(tally: Tally, was: Codes, cut: Cut, rule: Model) -> int
 
 
 def _count_values(tally: Tally) -> tuple[NDArray[np.int64], ...]:
-    """How often each sensitive value occurs in the whole table."""
     columns = zip(tally.sensitive, tally.values, strict=True)
     return tuple(
         np.bincount(codes, weights=tally.count, minlength=axis.size).astype(np.int64)

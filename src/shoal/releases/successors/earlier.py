@@ -82,7 +82,6 @@ def read_earlier_release(source: Any, schema: Schema) -> EarlierRelease:
 
 
 def _find_base(source: Any) -> tuple[Path, Schema, Companion]:
-    """A release's table, what its columns are, and its companion."""
     release = find_release(source)
     if release is None:
         raise UsageError(
@@ -225,7 +224,6 @@ def check_spelling(
 
 
 def _count_respelt(new: Sequence[str], gone: pa.Array, key: bytes) -> int:
-    """How many of the newcomers are among those who are gone, in another spelling."""
     several = [_spellings(name) for name in new]
     every = list(set().union(*several))
     if not every:

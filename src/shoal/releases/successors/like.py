@@ -143,7 +143,7 @@ class Recoding:
     def classes(self) -> Recount:
         """The same without the class of nothing but ``*``, unless it is the only one.
 
-        Rows held back may stand there: it is not what became of values.
+        Suppressed rows may stand there: it is not what became of values.
         """
         cut, axes = self.count.cut, self.count.tally.quasi
         hidden = np.ones(cut.classes, np.bool_)
@@ -359,7 +359,6 @@ def survey_with_unknown_values(
 
 
 def _find_allowed(column: Column, distinct: Distinct) -> Flags:
-    """Which of the values the column may have."""
     fits = np.array([is_allowed_value(value, column) for value in distinct.values], dtype=np.bool_)
     if isinstance(column.hierarchy, Tree):
         fits &= column.hierarchy.grow(column.name, column.kind, []).codes(distinct.values) >= 0
@@ -369,7 +368,6 @@ def _find_allowed(column: Column, distinct: Distinct) -> Flags:
 def _select_allowed(
     distinct: Mapping[str, Distinct], fits: Mapping[str, Flags]
 ) -> dict[str, Distinct]:
-    """The values that fit."""
     return {
         name: Distinct(
             [value for value, fit in zip(distinct[name].values, some, strict=True) if fit],
@@ -417,7 +415,6 @@ def _list_points(tally: Tally) -> NDArray[np.int32]:
 def _cut_at_levels(
     tally: Tally, points: NDArray[np.int32], levels: Levels, facts: dict[str, Any]
 ) -> Cut:
-    """Every row whose values fit, at one level of each column."""
     rungs = [find_rung(axis, levels[axis.name]) for axis in tally.quasi]
     fit = np.flatnonzero((points >= 0).all(axis=0))
     some = replace(tally, keys=tally.keys[:, fit], values=tally.values[:, fit])
@@ -429,7 +426,6 @@ def _cut_at_levels(
 
 
 def _count_in_both(frame: Frame, schema: Schema, of: Recoding) -> int | None:
-    """How many of the people are in the release too; None where nothing says who they are."""
     if schema.person is None or of.companion.schema.person is None:
         return None
     name, rows = schema.person.name, int(of.count.cut.count.sum())
@@ -451,7 +447,7 @@ def _suppress_failing(tally: Tally, cut: Cut, request: Request) -> Cut:
 
 
 def _count_needed(tally: Tally, cut: Cut, rule: Model) -> int:
-    """How many rows must be held back so that the others meet the rule; all where none can."""
+    """How many rows must be suppressed so that the others meet the rule; all where none can."""
     try:
         return settle_cut(tally, cut, rule, tally.rows).suppressed
     except NotMetError:
@@ -459,7 +455,6 @@ def _count_needed(tally: Tally, cut: Cut, rule: Model) -> int:
 
 
 def _suggest_instead(needed: int, rows: int) -> str:
-    """What to do about rows that cannot be published by the recoding."""
     if needed == rows:
         return f"weaken the rule, or {ANEW}."
     share = min(1.0, needed / rows + 0.0005)

@@ -300,17 +300,14 @@ class InvariantDraft(TableDraft):
         return write_counterfeits(folder, self.labels(), self.counterfeits())
 
     def _counterfeit_pieces(self) -> Cut:
-        """The pieces of published counterfeits: one row each."""
         return _select_pieces(self._cut, (self._cut.entry >= self._real) & (self._cut.class_ >= 0))
 
 
 def _select_pieces(cut: Cut, some: NDArray[np.bool_]) -> Cut:
-    """The same classes with some of the pieces."""
     return replace(cut, entry=cut.entry[some], class_=cut.class_[some], count=cut.count[some])
 
 
 def _count_published(cut: Cut, tally: Tally, entries: NDArray[np.bool_]) -> int:
-    """How many rows of some entries of the tally are published."""
     real = _select_pieces(cut, (cut.entry < tally.entries) & (cut.class_ >= 0))
     return int(real.count[entries[real.entry]].sum())
 

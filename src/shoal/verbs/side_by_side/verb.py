@@ -12,6 +12,7 @@ import numpy as np
 
 from shoal.attacks._shared.joined_beliefs import JoinedSuccess, measure_success
 from shoal.core.errors import InputError, NotMetError, UsageError
+from shoal.core.folder_lock import ensure_folder
 from shoal.core.model import Model
 from shoal.core.schema import Schema
 from shoal.core.spend import Number, parse_spend
@@ -20,7 +21,6 @@ from shoal.forecasts.our_table import check_whole_number
 from shoal.forecasts.release_reading import choose_learnt_columns
 from shoal.models import rule as parse_rule
 from shoal.models.k_anonymity import KAnonymity
-from shoal.releases import folder
 from shoal.releases.options import NOISY, PARTITION, RANDOMISED, Progress, ignore_progress
 from shoal.releases.people import parse_one_row
 from shoal.reports.document import check_page_place
@@ -110,7 +110,7 @@ def _place(out: str | Path | None) -> Path | None:
     """The folder to write to, if there is one; refuses, before any work, what cannot be written."""
     if out is None:
         return None
-    place = folder.ensure_folder(Path(out))
+    place = ensure_folder(Path(out))
     for name in (PAGE, TWIN):
         check_page_place(place / name, internal=True, name="comparison")
     return place

@@ -122,7 +122,6 @@ def _is_set(value: Any) -> bool:
 
 
 def _parse_marginals(asked: AskedMarginals, schema: Schema) -> Marginals:
-    """Marginals as they may be given: a number of columns, or lists of columns."""
     if asked is None:
         return None
     if isinstance(asked, int) and not isinstance(asked, bool):
@@ -146,7 +145,6 @@ def _parse_marginals(asked: AskedMarginals, schema: Schema) -> Marginals:
 
 
 def _are_lists(value: Any) -> TypeGuard[Sequence[str | Sequence[str]]]:
-    """Whether it is a list of texts, or of lists of texts."""
     several = isinstance(value, Sequence) and not isinstance(value, str)
     return several and all(
         isinstance(columns, str)

@@ -18,7 +18,7 @@ from shoal.core.schema import Schema
 from shoal.dp.bins import Bins, build_all_bins, infer_column_kind
 from shoal.releases.forms._noise.options import Marginals, write_marginal, write_marginal_option
 
-MOST_CELLS = 2_000_000
+MAX_CELLS = 2_000_000
 """Cells of all marginals together: beyond, nearly all of them would hold noise alone."""
 COLUMN_SEPARATOR = " × "
 """What stands between the columns of a marginal in its name."""
@@ -105,14 +105,14 @@ class MarginalPlan:
 
     def check_size(self, marginals: Sequence[Columns]) -> None:
         """Refuse more cells than anybody could read, naming the marginals that are too large."""
-        if self.cells(marginals) <= MOST_CELLS:
+        if self.cells(marginals) <= MAX_CELLS:
             return
         largest = sorted(marginals, key=lambda marginal: self.cells([marginal]), reverse=True)[:3]
         listing = ", ".join(
             f"{self.name(marginal)} ({self.cells([marginal]):,} cells)" for marginal in largest
         )
         raise UsageError(
-            f"The marginals have {self.cells(marginals):,} cells, and at most {MOST_CELLS:,} are "
+            f"The marginals have {self.cells(marginals):,} cells, and at most {MAX_CELLS:,} are "
             f"counted. The largest: {listing}.",
             f"name fewer ({write_marginal_option(self.names[:2])}), count fewer columns together "
             "(--marginals 1), or give wide columns coarser intervals in the schema.",

@@ -36,7 +36,7 @@ from shoal.releases.forms._noise.measured import MeasuredTable, list_columns_in_
 from shoal.releases.forms._noise.plan import Columns, MarginalPlan
 from shoal.releases.tallying import encode
 
-MOST_ANSWER_COUNTS = 1 << 25
+MAX_ANSWER_COUNTS = 1 << 25
 """So many counts of classes and values are compared at the most."""
 TOO_MANY_COUNTS = "not measured: there are too many classes and values"
 
@@ -111,7 +111,6 @@ def tabulate_people(codes: NDArray[np.int32], plan: MarginalPlan) -> Estimated:
 def _bin_leaves(
     tally: Tally, plan: MarginalPlan, columns: Sequence[int]
 ) -> dict[str, NDArray[np.int32]]:
-    """The bin of every leaf of these columns."""
     own = {plan.names[column]: plan.bins[column] for column in columns}
     axes = (axis for axis in (*tally.quasi, *tally.sensitive) if axis.name in own)
     return {axis.name: own[axis.name].of_leaves(axis) for axis in axes}
@@ -134,7 +133,7 @@ def measure_answer_utility(
     frame: Frame, schema: Schema, cut: Cut, answers: Mapping[str, Answers], drawn: AnswerCounts
 ) -> dict[str, Any]:
     """How far columns and pairs of them have moved: together, as a share, and each."""
-    if cut.classes * max(drawn.sizes) > MOST_ANSWER_COUNTS:
+    if cut.classes * max(drawn.sizes) > MAX_ANSWER_COUNTS:
         return {"marginals": None, "reason": TOO_MANY_COUNTS}
     tally = encode(frame, _original_schema(schema)).tally
     tally = replace(tally, keys=tally.keys.astype(np.int32))
@@ -172,7 +171,6 @@ def estimate_over_leaves(way: Response, answers: Floats, bin_of: NDArray[np.int3
 
 
 def _select_columns(tally: Tally, columns: Sequence[int], *, quasi: bool = True) -> Tally:
-    """The tally with some of the sensitive columns, and with or without quasi-identifiers."""
     some = replace(
         tally,
         sensitive=tuple(tally.sensitive[i] for i in columns),
@@ -184,7 +182,6 @@ def _select_columns(tally: Tally, columns: Sequence[int], *, quasi: bool = True)
 
 
 def _estimate_pair(estimated: Floats) -> EstimatedRows:
-    """Estimates of two columns together, in one class."""
     codes = np.indices(estimated.shape).reshape(2, -1)
     nothing = np.zeros((1, 0), np.int32)
     return EstimatedRows(

@@ -191,7 +191,6 @@ def _order_cells(
 
 
 def _is_empty(column: Listing) -> NDArray[np.bool_]:
-    """Whether each row's cell is empty."""
     return np.array([value is None for value in column.values], np.bool_)[column.codes]
 
 
