@@ -34,17 +34,40 @@ from shoal.core.theory.collusion import (
 class AlphaK(Rule):
     """Every class has at least k rows, and no value is more frequent in it than α.
 
-    k-anonymity together with α-deassociation for every sensitive value: the relative frequency of
-    the value in every equivalence class is at most α. (R. Wong, J. Li, A. Fu and K. Wang,
-    (α,k)-anonymity: an enhanced k-anonymity model for privacy preserving data publishing, KDD
-    2006.) The reached parameter is α. A mixture is no more concentrated than its most concentrated
-    part: monotone. A coalition of providers spares the value that it wants to be frequent and takes
-    its rows with other values away: the worst is max n(s) / (n − the most of the providers' rows
-    without s); or it takes all its rows away, to leave fewer than k.
+    Parameters
+    ----------
+    alpha : Number
+        The largest frequency of a sensitive value in a class, above 0 and at most 1.
+    k : int
+        The smallest number of rows that a class may have, 1 or more.
+    on : str, optional
+        The sensitive column; not needed where the table has only one.
+
+    Raises
+    ------
+    UsageError
+        Where alpha or k is out of its bounds.
+
+    Notes
+    -----
+    (α,k)-anonymity is k-anonymity together with α-deassociation for every sensitive value: the
+    relative frequency of the value in every equivalence class is at most α. The reached parameter
+    is α. A mixture is no more concentrated than its most concentrated part: monotone.
+
+    A coalition of providers spares the value that it wants to be frequent and takes its rows with
+    other values away: the worst is max n(s) / (n − the most of the providers' rows without s); or
+    it takes all its rows away, to leave fewer than k.
 
     Does not protect: a rare value that is much more frequent in a class than in the table, as
     long as it stays below α.
 
+    References
+    ----------
+    R. Wong, J. Li, A. Fu and K. Wang, (α,k)-anonymity: an enhanced k-anonymity model for privacy
+    preserving data publishing, KDD 2006.
+
+    Examples
+    --------
     >>> from shoal.testing.random_tables import groups
     >>> AlphaK(0.5, 2).holds(groups([["flu", "cold"], ["flu", "flu", "cold"]])).tolist()
     [True, False]

@@ -39,18 +39,40 @@ from shoal.core.theory.collusion import (
 class BetaLikeness(Rule):
     """In every class the relative gain (p − q) / q of each value is at most β.
 
-    p is a value's frequency in the class and q > 0 in the published table. Basic:
-    max (p − q)/q <= β. Enhanced: each gain is at most min(β, −ln q), which also bounds what is
-    learned about frequent values. (J. Cao and P. Karras, Publishing microdata with a robust
-    privacy guarantee, PVLDB 5(11), 2012.) The bound on each p is an upper
-    one, which a mixture keeps: monotone. The reached β of the enhanced kind is infinite where a
-    gain exceeds −ln q, since no β helps there. Where values are unknown, each value in turn is that
-    of all unknown rows of the class and of none outside it; for the enhanced bound also of all
-    outside it, since p / q − 1 + ln q grows towards either end. A coalition of providers makes a
-    value more likely by taking its rows with other values away.
+    Parameters
+    ----------
+    beta : Number
+        The largest relative gain, above 0.
+    on : str, optional
+        The sensitive column; not needed where the table has only one.
+    kind : str, default "basic"
+        "basic" bounds each gain by β; "enhanced" by min(β, −ln q), which also bounds what is
+        learned about frequent values.
+
+    Raises
+    ------
+    UsageError
+        Where beta is out of its bounds or there is no such kind.
+
+    Notes
+    -----
+    p is a value's frequency in the class and q > 0 in the published table. The bound on each p is
+    an upper one, which a mixture keeps: monotone. The reached β of the enhanced kind is infinite
+    where a gain exceeds −ln q, since no β helps there.
+
+    Where values are unknown, each value in turn is that of all unknown rows of the class and of
+    none outside it; for the enhanced bound also of all outside it, since p / q − 1 + ln q grows
+    towards either end. A coalition of providers makes a value more likely by taking its rows with
+    other values away.
 
     Does not protect: against learning that somebody does *not* have a value (negative gain).
 
+    References
+    ----------
+    J. Cao and P. Karras, Publishing microdata with a robust privacy guarantee, PVLDB 5(11), 2012.
+
+    Examples
+    --------
     >>> from shoal.testing.random_tables import groups
     >>> table = groups([["flu", "flu", "cold", "cold"], ["flu", "flu", "flu", "cold"]])
     >>> BetaLikeness(0.2).reached(table)

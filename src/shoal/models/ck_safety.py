@@ -58,13 +58,29 @@ class SignatureState(NamedTuple):
 class CkSafety(Rule):
     """No k basic implications make anybody's belief in anybody's value reach c.
 
+    Parameters
+    ----------
+    c : Number
+        The belief that must not be reached, above 0 and at most 1.
+    k : int
+        How many pieces of knowledge (basic implications) an adversary may have.
+    on : str, optional
+        The sensitive column; not needed where the table has only one.
+    gamma : Number, optional
+        Judge each class alone, by a stronger condition; above 0 and at most 1.
+
+    Raises
+    ------
+    UsageError
+        Where c, k or gamma is out of its bounds.
+
+    Notes
+    -----
     "Given a bound k on the attacker's background knowledge and a threshold c, a bucketization B
-    is (c,k)-safe if the maximum disclosure of B with respect to L^k_basic is less than c." (D. J.
-    Martin, D. Kifer, A. Machanavajjhala, J. Gehrke and J. Y. Halpern, Worst-case background
-    knowledge for privacy-preserving data publishing, ICDE 2007.) The maximum is taken over all
-    people, values and conjunctions of k implications (``shoal.core.theory.disclosure``). The
-    inequality is strict; the reached c is the maximum disclosure itself, which every larger c
-    keeps.
+    is (c,k)-safe if the maximum disclosure of B with respect to L^k_basic is less than c." The
+    maximum is taken over all people, values and conjunctions of k implications
+    (``shoal.core.theory.disclosure``). The inequality is strict; the reached c is the maximum
+    disclosure itself, which every larger c keeps.
 
     A class cannot be judged alone: knowledge about people of other classes adds up, so classes
     that are safe one by one may be unsafe together. Merging classes never raises the maximum
@@ -79,6 +95,13 @@ class CkSafety(Rule):
     Does not protect: identity, presence, or values that mean the same; nor against more than k
     pieces. It supposes that without them every assignment of a class's values is equally likely.
 
+    References
+    ----------
+    D. J. Martin, D. Kifer, A. Machanavajjhala, J. Gehrke and J. Y. Halpern, Worst-case background
+    knowledge for privacy-preserving data publishing, ICDE 2007.
+
+    Examples
+    --------
     >>> from shoal.testing.random_tables import groups
     >>> figure = groups([["flu", "flu", "lung", "lung", "mumps"],
     ...                  ["flu", "flu", "breast", "ovarian", "heart"]])

@@ -39,22 +39,34 @@ _Pairs = tuple[tuple[int, int], ...]
 
 @dataclass(frozen=True)
 class Composition(Rule):
-    """Everybody keeps at least l values with probability α when another's release is intersected.
+    """Everybody keeps l values with probability α when another's release is intersected.
 
+    Parameters
+    ----------
+    l : int
+        How many values everybody keeps, 2 or more.
+    alpha : Number
+        The probability of that, above 0 and at most 0.999999.
+    on : str, optional
+        The sensitive column; not needed where the table has only one.
+
+    Raises
+    ------
+    UsageError
+        Where l or alpha is out of its bounds.
+
+    Notes
+    -----
     An adversary who finds a person in two releases keeps the sensitive values that both of the
-    person's classes hold (S. R. Ganta, S. P. Kasiviswanathan and A. Smith, Composition attacks and
-    auxiliary information in data privacy, KDD 2008). The other release is not there yet, so its
-    class is supposed: as many rows as ours, M, the person's own and M − 1 drawn from what is known
-    of people like them,
+    person's classes hold [1]. The other release is not there yet, so its class is supposed: as
+    many rows as ours, M, the person's own and M − 1 drawn from what is known of people like them,
 
         θ(s) = (n(s) + 20 P(s)) / (M + 20)      n(s): rows of the class; P(s): share of the table
         p(s) = 1 − (1 − θ(s))^(M − 1)           value s is there too
 
-    The person's own value is in both for sure. A class meets the rule when for everybody in it at
+    The person's own value is certainly in both. A class meets the rule when for everybody in it at
     least l − 1 of its other values are there too with probability α or more, values taken as
-    independent. The aim is that of (d, α)-linkable (A. H. M. S. Sattar, J. Li, J. Liu, R. Heatherly
-    and B. Malin, A probabilistic approach to mitigate composition attacks on privacy in
-    non-coordinated environments, Knowledge-Based Systems 67, 2014); the estimate is Shoal's own.
+    independent. The aim is that of (d, α)-linkable [2]; the estimate is Shoal's own.
 
     Whoever has the likeliest value is worst off: to lose the event of the largest p instead of
     another leaves that other one in its place, which happens less often, so fewer happen. One sum
@@ -68,6 +80,17 @@ class Composition(Rule):
     its classes is not ours to say; if its classes are small, ours hardly help. Nor does it protect
     the identity of a person, against more than one other release, or against two of one's own.
 
+    References
+    ----------
+    [1] S. R. Ganta, S. P. Kasiviswanathan and A. Smith, Composition attacks and auxiliary
+    information in data privacy, KDD 2008.
+
+    [2] A. H. M. S. Sattar, J. Li, J. Liu, R. Heatherly and B. Malin, A probabilistic approach to
+    mitigate composition attacks on privacy in non-coordinated environments, Knowledge-Based
+    Systems 67, 2014.
+
+    Examples
+    --------
     >>> from shoal.testing.random_tables import groups
     >>> table = groups([["flu"] * 4 + ["cold"] * 4, ["flu"] * 7 + ["cold"]])
     >>> Composition(2, 0.9).holds(table).tolist(), round(Composition(2, 0.9).reached(table), 3)

@@ -38,19 +38,40 @@ DIGITS = 10**60
 class DeltaDisclosure(Rule):
     """In every class |ln(p / q)| < δ for every sensitive value of the table.
 
+    Parameters
+    ----------
+    delta : Number
+        What the logarithm stays below, above 0.
+    on : str, optional
+        The sensitive column; not needed where the table has only one.
+
+    Raises
+    ------
+    UsageError
+        Where delta is not above 0.
+
+    Notes
+    -----
     p is a value's frequency in the class and q in the published table. An equivalence class t is
     δ-disclosure-private with regard to the sensitive attribute S if |log(p(t,s) / p(T,s))| < δ for
-    all s in S. (J. Brickell and V. Shmatikov, The cost of privacy: destruction of data-mining
-    utility in anonymized data publishing, KDD 2008.) The logarithm is natural. A value of the
-    table that is missing from a class has p = 0, so the class meets no δ: infinite, as the
-    definition says; so it is where a value may be missing because those that nobody knows are
-    others. Each p lies in an interval, which a mixture keeps: monotone. A coalition of
-    providers makes a value more likely by taking its rows with other values away, or less likely
-    by taking its rows with that value away.
+    all s in S; the logarithm is natural. A value of the table that is missing from a class has
+    p = 0, so the class meets no δ: infinite, as the definition says; so it is where a value may be
+    missing because the unknown ones are others. Each p lies in an interval, which a mixture keeps:
+    monotone.
+
+    A coalition of providers makes a value more likely by taking its rows with other values away,
+    or less likely by taking its rows with that value away.
 
     Does not protect: beyond one release. It is so strict that tables with rare values usually
     cannot meet it.
 
+    References
+    ----------
+    J. Brickell and V. Shmatikov, The cost of privacy: destruction of data-mining utility in
+    anonymized data publishing, KDD 2008.
+
+    Examples
+    --------
     >>> from shoal.testing.random_tables import groups
     >>> table = groups([["flu", "flu", "cold", "cold"], ["flu", "flu", "cold", "cold"], ["flu"]])
     >>> DeltaDisclosure(1).holds(table).tolist()

@@ -19,16 +19,33 @@ from shoal.core.tally import Groups
 class DeltaPresence(Rule):
     """In every class low <= rows / population <= high.
 
+    Parameters
+    ----------
+    low, high : Number
+        The smallest and the largest share of a class's population that is in the table, 0 to 1.
+
+    Raises
+    ------
+    UsageError
+        Where low or high is out of its bounds; when judged, where there is no population.
+
+    Notes
+    -----
     δ-presence holds for a generalisation T* of a private table T with respect to a public table
-    P if δ_min <= P(t in T | T*) <= δ_max for all t in P. (M. E. Nergiz, M. Atzori and
-    C. Clifton, Hiding the presence of individuals from shared databases, SIGMOD 2007.) The
-    population of a class is everybody its cells cover. A merged class may cover people whom
-    neither part did, which can fall below ``low``: not monotone. The reached parameter is
-    ``high``, the largest share.
+    P if δ_min <= P(t in T | T*) <= δ_max for all t in P. The population of a class is everybody
+    its cells cover. A merged class may cover people whom neither part did, which can fall below
+    ``low``: not monotone. The reached parameter is ``high``, the largest share.
 
     Does not protect: people whom no class covers, who are known to be absent, nor the sensitive
     values.
 
+    References
+    ----------
+    M. E. Nergiz, M. Atzori and C. Clifton, Hiding the presence of individuals from shared
+    databases, SIGMOD 2007.
+
+    Examples
+    --------
     >>> groups = Groups(np.array([1, 3]), population=np.array([4, 4]))
     >>> DeltaPresence(0.1, 0.5).holds(groups).tolist()
     [True, False]

@@ -23,20 +23,43 @@ MOST_STEPS = 200_000
 class DistinctDiversity(Rule):
     """Every class has at least l distinct sensitive values.
 
-    The simplest reading of "well represented" in A. Machanavajjhala, D. Kifer, J. Gehrke and
-    M. Venkitasubramaniam, l-diversity: privacy beyond k-anonymity, ACM Transactions on Knowledge
-    Discovery from Data 1(1), 2007; named in N. Li, T. Li and S. Venkatasubramanian, t-closeness,
-    ICDE 2007.
+    Parameters
+    ----------
+    l : int
+        The smallest number of distinct values of a class, 1 or more.
+    on : str, optional
+        The sensitive column; not needed where the table has only one.
 
-    Where people have several rows, a person's values in a class are a set, and l − 2 negations must
-    not settle a value: for every set N of at most l − 2 values, the people of the class who have
-    none of N, if there are any, have no value that all of them share. With one value a person that
-    is the same. To find the smallest N is to hit sets by as few values as can be, which is NP-hard:
-    a class that would take too long is not judged.
+    Raises
+    ------
+    UsageError
+        Where l is not a whole number of 1 or more.
+    UndecidedError
+        When judged, where people have several values and a class would take too long.
+
+    Notes
+    -----
+    The simplest reading of "well represented" in [1], named in [2].
+
+    Where people have several rows, a person's values in a class are a set, and l − 2 negations
+    must not settle a value: for every set N of at most l − 2 values, the people of the class who
+    have none of N, if there are any, have no value that all of them share. With one value a person
+    that is the same. To find the smallest N is to hit sets by as few values as can be, which is
+    NP-hard: a class that would take too long is not evaluated.
 
     Does not protect: against probable inference. One value may fill nearly the whole class, and
     distinct values may mean the same thing.
 
+    References
+    ----------
+    [1] A. Machanavajjhala, D. Kifer, J. Gehrke and M. Venkitasubramaniam, l-diversity: privacy
+    beyond k-anonymity, ACM Transactions on Knowledge Discovery from Data 1(1), 2007.
+
+    [2] N. Li, T. Li and S. Venkatasubramanian, t-closeness: privacy beyond k-anonymity and
+    l-diversity, ICDE 2007.
+
+    Examples
+    --------
     >>> from shoal.testing.random_tables import groups
     >>> DistinctDiversity(2).per_class(groups([["flu", "flu", "ulcer"], ["flu"]])).tolist()
     [2.0, 1.0]

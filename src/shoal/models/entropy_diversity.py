@@ -33,16 +33,35 @@ CLOSE = 256
 class EntropyDiversity(Rule):
     """The entropy of the sensitive values in every class is at least log l.
 
-    A table is entropy l-diverse if for every q*-block −Σ p(q*,s) log p(q*,s) >= log(l). (A.
-    Machanavajjhala, D. Kifer, J. Gehrke and M. Venkitasubramaniam, l-diversity: privacy beyond
-    k-anonymity, ACM Transactions on Knowledge Discovery from Data 1(1), 2007.) ``l`` may be
-    fractional; the reached l is exp(entropy). Entropy is concave, so a merged class has at least
-    the entropy of its lesser part: monotone. A coalition of providers spares fewer than l values
-    and takes its rows with all others away (``shoal.kernels.entropy_vertices``).
+    Parameters
+    ----------
+    l : Number
+        How many equally frequent values a class is as uncertain as, 1 or more; may be fractional.
+    on : str, optional
+        The sensitive column; not needed where the table has only one.
+
+    Raises
+    ------
+    UsageError
+        Where l is below 1.
+
+    Notes
+    -----
+    A table is entropy l-diverse if for every q*-block −Σ p(q*,s) log p(q*,s) >= log(l). The
+    reached l is exp(entropy). Entropy is concave, so a merged class has at least the entropy of
+    its lesser part: monotone. A coalition of providers spares fewer than l values and takes its
+    rows with all others away (``shoal.kernels.entropy_vertices``).
 
     Does not protect: values that mean the same thing, or a class that is far from the table as
     a whole although its values are even.
 
+    References
+    ----------
+    A. Machanavajjhala, D. Kifer, J. Gehrke and M. Venkitasubramaniam, l-diversity: privacy beyond
+    k-anonymity, ACM Transactions on Knowledge Discovery from Data 1(1), 2007.
+
+    Examples
+    --------
     >>> from shoal.testing.random_tables import groups
     >>> table = groups([["flu", "ulcer", "cold"], ["flu", "flu", "ulcer", "ulcer"]])
     >>> EntropyDiversity(3).holds(table).tolist()

@@ -17,14 +17,32 @@ from shoal.core.theory.collusion import Collusion, find_row_breaches
 class KAnonymity(Rule):
     """Every combination of quasi-identifying cells occurs in at least k rows.
 
+    Parameters
+    ----------
+    k : int
+        The smallest number of rows that a class may have, 1 or more.
+
+    Raises
+    ------
+    UsageError
+        Where k is not a whole number of 1 or more.
+
+    Notes
+    -----
     A table is k-anonymous if and only if each sequence of values of its quasi-identifier appears
-    with at least k occurrences in it. (L. Sweeney, k-anonymity: a model for protecting privacy,
-    International Journal of Uncertainty, Fuzziness and Knowledge-Based Systems 10(5), 2002,
-    definition 3.)
+    with at least k occurrences in it (definition 3). More rows never break it: monotone, and
+    row-monotone.
 
     Does not protect: the sensitive values. All k people of a class may share one diagnosis, and
     a second release about the same people may tell them apart.
 
+    References
+    ----------
+    L. Sweeney, k-anonymity: a model for protecting privacy, International Journal of Uncertainty,
+    Fuzziness and Knowledge-Based Systems 10(5), 2002.
+
+    Examples
+    --------
     >>> groups = Groups(np.array([3, 2, 5]))
     >>> KAnonymity(3).holds(groups).tolist()
     [True, False, True]

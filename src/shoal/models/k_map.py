@@ -17,13 +17,31 @@ from shoal.core.tally import Groups
 class KMap(Rule):
     """The cells of every class cover at least k people of the population table.
 
-    Each row of the release can be matched to at least k entities of the population (L. Sweeney,
-    Computational disclosure control: a primer on data privacy protection, PhD thesis, MIT, 2001,
-    k-map). A merged class's cells cover those of its parts: monotone.
+    Parameters
+    ----------
+    k : int
+        The smallest number of people of the population that a class may cover, 1 or more.
+
+    Raises
+    ------
+    UsageError
+        Where k is not a whole number of 1 or more; when judged, where there is no population.
+
+    Notes
+    -----
+    Each row of the release can be matched to at least k entities of the population. A merged
+    class's cells cover those of its parts: monotone.
 
     Does not protect: against somebody who knows that a person is in the table; against that,
     k-anonymity of the table itself is needed. The population table must be complete.
 
+    References
+    ----------
+    L. Sweeney, Computational disclosure control: a primer on data privacy protection, PhD thesis,
+    MIT, 2001 (k-map).
+
+    Examples
+    --------
     >>> groups = Groups(np.array([1, 2]), population=np.array([40, 3]))
     >>> KMap(5).holds(groups).tolist()
     [True, False]

@@ -23,19 +23,32 @@ NO_BLANKS = (
 class MInvariance(Rule):
     """Every class has at least m sensitive values, 2 or more, each as often as the others.
 
+    Parameters
+    ----------
+    m : int
+        The smallest number of values of a class, 2 or more.
+    on : str, optional
+        The sensitive column; not needed where the table has only one.
+
+    Raises
+    ------
+    UsageError
+        Where m is not a whole number of 2 or more.
+
+    Notes
+    -----
     A group of rows is m-unique when it has at least m rows and no two with the same sensitive
     value; the set of its values is its signature. Releases of a table over time are m-invariant
     when each is cut into m-unique groups and everybody is, in every release from the first to the
     last that has them, in a group of one and the same signature. Where there is nobody to stand
-    for a value of it, a counterfeit row does. (X. Xiao and Y. Tao, m-invariance: towards privacy
-    preserving re-publication of dynamic datasets, SIGMOD 2007.) Whoever knows who is in which
-    release, and all releases, then gives each value of the signature the same chance, at most 1/m:
-    if all orders of the values within a group are as likely, and counterfeits do not depend on
-    which values newcomers have (the method invariant's ``newcomers="apart"``).
+    for a value of it, a counterfeit row does. Whoever knows who is in which release, and all
+    releases, then gives each value of the signature the same chance, at most 1/m: if all orders of
+    the values within a group are as likely, and counterfeits do not depend on which values
+    newcomers have (the method invariant's ``newcomers="apart"``).
 
     Classes here are the rows that share their cells. The paper numbers its groups; several groups
     of one signature that have the same cells are one class here, in which every value occurs as
-    often as there are groups. A class judged alone tells whether it is made of m-unique groups;
+    often as there are groups. A class judged alone shows whether it is made of m-unique groups;
     that signatures stay is judged when a release is based on another (``publish(based_on=...)``).
     Merging classes of different values breaks it: not monotone.
 
@@ -44,6 +57,13 @@ class MInvariance(Rule):
     person whose value changes, or who leaves and comes back; who is in the table, nor the
     quasi-identifiers, of which two releases may say more than either.
 
+    References
+    ----------
+    X. Xiao and Y. Tao, m-invariance: towards privacy preserving re-publication of dynamic
+    datasets, SIGMOD 2007.
+
+    Examples
+    --------
     >>> from shoal.testing.random_tables import groups
     >>> MInvariance(2).holds(groups([["flu", "gout"], ["flu", "flu", "gout"]])).tolist()
     [True, False]

@@ -34,10 +34,23 @@ from shoal.core.theory.collusion import (
 class MPrivacy(Rule):
     """The rule holds in every class, whichever m of its providers take their own rows away.
 
+    Parameters
+    ----------
+    m : int
+        How many providers may work together, 0 or more.
+    rule : Model
+        What must still hold: in text, in brackets.
+
+    Raises
+    ------
+    UsageError
+        Where m is not a whole number of 0 or more, or coalitions cannot be judged by the rule.
+
+    Notes
+    -----
     "T* is m-private with respect to a privacy constraint C if, for any m-adversary, T* without the
-    m-adversary's own records fulfils C." (S. Goryczka, L. Xiong and B. C. M. Fung, m-privacy for
-    collaborative data publishing, CollaborateCom 2011.) A coalition that holds a whole class has
-    nobody to learn about, so of a class's n providers at most n − 1 matter. Judged exactly
+    m-adversary's own records fulfils C." A coalition that holds a whole class has nobody to learn
+    about, so of a class's n providers at most n − 1 matter. Judged exactly
     (``shoal.core.theory.collusion``): a row-monotone rule by taking all rows of m providers away,
     another by any of their rows. m = 0 is the rule itself.
 
@@ -48,8 +61,15 @@ class MPrivacy(Rule):
     some of its rows once others have joined them.
 
     Does not protect: against more than m providers together, nor against what providers know
-    besides their own rows; nor does it hide from the one who makes the release what they brought.
+    besides their own rows; nor does it hide what they contributed from whoever makes the release.
 
+    References
+    ----------
+    S. Goryczka, L. Xiong and B. C. M. Fung, m-privacy for collaborative data publishing,
+    CollaborateCom 2011.
+
+    Examples
+    --------
     >>> from shoal.models.k_anonymity import KAnonymity
     >>> print(MPrivacy(2, KAnonymity(5)))
     m-privacy m=2 (k-anonymity k=5)

@@ -43,17 +43,38 @@ SETS = 1 << 18
 class RecursiveDiversity(Rule):
     """In every class r_1 < c (r_l + r_{l+1} + … + r_m).
 
-    r_i is the count of the i-th most frequent of the m sensitive values of the class. (A.
-    Machanavajjhala, D. Kifer, J. Gehrke and M. Venkitasubramaniam, l-diversity: privacy beyond
-    k-anonymity, ACM Transactions on Knowledge Discovery from Data 1(1), 2007.) The inequality is
-    strict; the reached c is r_1 / (r_l + … + r_m), which every larger c keeps, and infinite where
-    a class has fewer than l values. On merging, r_1 grows by at most the sum and the tail by at
-    least the sum, so it is monotone. A coalition of providers spares l − 1 values and takes its
-    rows with the others, the tail, away.
+    Parameters
+    ----------
+    c : Number
+        How many times the tail the most frequent value stays below, above 0.
+    l : int
+        With which value, by frequency, the tail begins, 1 or more.
+    on : str, optional
+        The sensitive column; not needed where the table has only one.
+
+    Raises
+    ------
+    UsageError
+        Where c or l is out of its bounds.
+
+    Notes
+    -----
+    r_i is the count of the i-th most frequent of the m sensitive values of the class. The
+    inequality is strict; the reached c is r_1 / (r_l + … + r_m), which every larger c keeps, and
+    infinite where a class has fewer than l values. On merging, r_1 grows by at most the sum and
+    the tail by at least the sum, so it is monotone. A coalition of providers spares l − 1 values
+    and takes its rows with the others, the tail, away.
 
     Does not protect: values that mean the same thing, or a rare value that is more frequent in a
     class than in the table.
 
+    References
+    ----------
+    A. Machanavajjhala, D. Kifer, J. Gehrke and M. Venkitasubramaniam, l-diversity: privacy beyond
+    k-anonymity, ACM Transactions on Knowledge Discovery from Data 1(1), 2007.
+
+    Examples
+    --------
     >>> from shoal.testing.random_tables import groups
     >>> RecursiveDiversity(3, 2).reached(groups([["flu", "flu", "ulcer"], ["flu", "cold"]]))
     2.0

@@ -35,11 +35,27 @@ AT_ONCE = 1 << 21
 class TCloseness(Rule):
     """The distance between the sensitive values of a class and of the table is at most t.
 
+    Parameters
+    ----------
+    t : Number
+        The largest distance, 0 to 1.
+    on : str, optional
+        The sensitive column; not needed where the table has only one.
+    distance : str, default "equal"
+        "equal", "ordered" or "hierarchical": how far two values are apart.
+
+    Raises
+    ------
+    UsageError
+        Where t is out of its bounds or there is no such distance; when judged by the ordered
+        distance, where the column has no order.
+
+    Notes
+    -----
     "An equivalence class is said to have t-closeness if the distance between the distribution of
     a sensitive attribute in this class and the distribution of the attribute in the whole table
-    is no more than a threshold t." (N. Li, T. Li and S. Venkatasubramanian, t-closeness: privacy
-    beyond k-anonymity and l-diversity, ICDE 2007.) The distance is the earth mover's, between p
-    (class) and q (published table), where moving a unit costs at most 1:
+    is no more than a threshold t." The distance is the earth mover's, between p (class) and q
+    (published table), where moving a unit costs at most 1:
 
     ``equal``         every two values are 1 apart: ½ Σ |p − q|, the total variation.
     ``ordered``       the i-th and j-th of the m values that occur are |i − j| / (m − 1) apart:
@@ -56,19 +72,26 @@ class TCloseness(Rule):
     taken over whole numbers and the values that occur in a class, so the comparison is exact and
     memory grows with the (class, value) pairs, not with classes × values.
 
-    A value that nobody knows may be any that occurs in the table, in the class and outside it.
-    With r the values of all rows outside a class of n among N, p − q is (p − r)(N − n) / N, every
-    distance is convex in p and in r: the worst completion gives all unknown values of the class
-    one value and all others one value. The best of all pairs is found by one pass over the tree,
-    or over the order.
+    An unknown value may be any that occurs in the table, in the class and outside it. With r the
+    values of all rows outside a class of n among N, p − q is (p − r)(N − n) / N, every distance is
+    convex in p and in r: the worst completion gives all unknown values of the class one value and
+    all others one value. The best of all pairs is found by one pass over the tree, or over the
+    order.
 
     Every distance is a sum of |p(f) − q(f)| over sets f of values. Against a coalition of
     providers, who may take any of their rows away, each pattern of the signs is a linear rule
-    (``shoal.signs``).
+    (``shoal.core.theory.collusion``).
 
     Does not protect: the identity of a person, who may be alone in a class; and a small absolute
     distance may still be a large relative gain for a rare value (see β-likeness).
 
+    References
+    ----------
+    N. Li, T. Li and S. Venkatasubramanian, t-closeness: privacy beyond k-anonymity and
+    l-diversity, ICDE 2007.
+
+    Examples
+    --------
     >>> from shoal.testing.random_tables import groups
     >>> table = groups([["flu", "flu", "cold", "cold"], ["flu", "flu", "flu", "cold"]])
     >>> TCloseness(0.125).holds(table).tolist(), TCloseness("1/9").reached(table)
