@@ -1,7 +1,7 @@
-"""The models: privacy requirements judged on classes, one file each.
+"""The models: privacy requirements judged on equivalence classes, one file each.
 
-A file here is a model: its name, with hyphens, is the model's name in text. ``rule`` reads text,
-``str`` writes it, and ``registry`` finds the files.
+A file's name, with hyphens, is the model's name in text. ``rule`` reads text, ``str`` writes it,
+and ``registry`` finds the files.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from shoal.core.model import All, Model, Rule, split_rule
 WRAPS = "rule"
 """The parameter of a model that wraps another one."""
 WRAPPED = 'write for example "m-privacy m=2 (k-anonymity k=5 & distinct-diversity l=3)".'
-LONGEST, DEEPEST = 20_000, 11
-"""The characters of a rule, and how deeply it nests: every rule that means something is smaller."""
+MAX_LENGTH, MAX_DEPTH = 20_000, 11
+"""The most characters of a rule, and how deeply it may nest: no meaningful rule has more."""
 EXAMPLE = 'write for example "k-anonymity k=10 & t-closeness t=0.2 on=diagnosis".'
 
 
@@ -37,24 +37,40 @@ def registry() -> dict[str, type[Any]]:
 
 @cache
 def _find_models() -> dict[str, type[Any]]:
-    models = {}
+    models: dict[str, type[Any]] = {}
     for module in pkgutil.iter_modules(__path__, f"{__name__}."):
         members = vars(importlib.import_module(module.name)).values()
-        for member in members:
-            if (
-                isinstance(member, type)
-                and issubclass(member, Rule)
-                and (member.__module__ == module.name)
-            ):
-                models[member.name()] = member
+        models |= {
+            member.name(): member
+            for member in members
+            if isinstance(member, type)
+            and issubclass(member, Rule)
+            and member.__module__ == module.name
+        }
     return models
 
 
 def rule(text: str | Model | Iterable[str | Model]) -> Model:
-    """The model that a text describes; several texts, or ``&`` inside one, are a conjunction.
+    """Return the model that a text describes.
 
-    A rule in brackets belongs to the model before it, which wraps it.
+    Parameters
+    ----------
+    text : str, Model, or an iterable of these
+        A model's name with its settings; several, or ``&`` inside one, are a conjunction. A rule
+        in brackets belongs to the model before it, which wraps it.
 
+    Returns
+    -------
+    Model
+        One model, or the conjunction of several.
+
+    Raises
+    ------
+    UsageError
+        Where the text names no model, or one with a wrong or missing setting.
+
+    Examples
+    --------
     >>> print(rule("k-anonymity k=10 & t-closeness t=0.2 on=diagnosis distance=ordered"))
     k-anonymity k=10 & t-closeness t=0.2 on=diagnosis distance=ordered
     >>> rule("m-privacy m=2 (k-anonymity k=5)").rule
@@ -63,7 +79,7 @@ def rule(text: str | Model | Iterable[str | Model]) -> Model:
     if isinstance(text, Model):
         return text
     if isinstance(text, str):
-        return _conjunction(_words(text))
+        return _parse_conjunction(_split_words(text))
     models = [model for part in text for model in split_rule(rule(part))]
     if not models:
         raise UsageError("The rule is empty.", EXAMPLE)
@@ -74,37 +90,35 @@ Words = list["str | Words"]
 """The words of a rule; what stands in brackets is a list of its own."""
 
 
-def _words(text: str) -> Words:
-    """The words of a text, unquoted, with brackets as nested lists; marks stand by themselves."""
-    if len(text) > LONGEST:
-        raise UsageError(f"The rule is longer than {LONGEST:,} characters.", EXAMPLE)
+def _split_words(text: str) -> Words:
+    if len(text) > MAX_LENGTH:
+        raise UsageError(f"The rule is longer than {MAX_LENGTH:,} characters.", EXAMPLE)
     reader = shlex.shlex(text, posix=True, punctuation_chars="&()")
     reader.whitespace_split, reader.commenters = True, ""
-    open_: list[Words] = [[]]
+    levels: list[Words] = [[]]
     try:
         for word in reader:
             for mark in word if set(word) <= set("&()") else [word]:
                 if mark == "(":
-                    open_.append([])
-                    if len(open_) > DEEPEST:
+                    levels.append([])
+                    if len(levels) > MAX_DEPTH:
                         raise UsageError(
-                            f"The rule has more than {DEEPEST - 1} brackets in one another.",
+                            f"The rule has more than {MAX_DEPTH - 1} brackets in one another.",
                             WRAPPED,
                         )
-                elif mark == ")" and len(open_) > 1:
-                    inside = open_.pop()
-                    open_[-1].append(inside)
+                elif mark == ")" and len(levels) > 1:
+                    inside = levels.pop()
+                    levels[-1].append(inside)
                 else:
-                    open_[-1].append(mark)
+                    levels[-1].append(mark)
     except ValueError as error:
         raise UsageError("A quote in the rule is not closed.", EXAMPLE) from error
-    if len(open_) > 1 or ")" in open_[0]:
+    if len(levels) > 1 or ")" in levels[0]:
         raise UsageError("A bracket in the rule has no partner.", WRAPPED)
-    return open_[0]
+    return levels[0]
 
 
-def _conjunction(words: Words) -> Model:
-    """The model of words: those between two ``&`` describe one model each."""
+def _parse_conjunction(words: Words) -> Model:
     models: list[Words] = [[]]
     for word in words:
         if word == "&":
@@ -113,20 +127,19 @@ def _conjunction(words: Words) -> Model:
             models[-1].append(word)
     if not all(models):
         raise UsageError("The rule lacks a model beside an '&', or is empty.", EXAMPLE)
-    joined = [model for part_words in models for model in split_rule(_model(part_words))]
+    joined = [model for part_words in models for model in split_rule(_parse_model(part_words))]
     return joined[0] if len(joined) == 1 else All(tuple(joined))
 
 
-def _model(words: Words) -> Model:
-    """One model by its name and settings, with the rule that it wraps; or a rule in brackets."""
+def _parse_model(words: Words) -> Model:
     inside = [word for word in words if isinstance(word, list)]
     name, *settings = [word for word in words if isinstance(word, str)] or [""]
     if not name and len(inside) == 1:
-        return _conjunction(inside[0])
+        return _parse_conjunction(inside[0])
     if name not in registry():
-        raise UsageError(f"There is no model {name!r}.", _closest(name, registry()))
+        raise UsageError(f"There is no model {name!r}.", _suggest(name, registry()))
     kind = registry()[name]
-    parameters: dict[str, Any] = _settings(name, kind, settings)
+    parameters: dict[str, Any] = _parse_settings(name, kind, settings)
     wraps = any(field.name == WRAPS for field in fields(kind))
     if len(inside) > wraps:
         raise UsageError(
@@ -134,7 +147,7 @@ def _model(words: Words) -> Model:
             f'{_usage(name, kind)} A name that has brackets goes in quotes: on="…".',
         )
     if inside:
-        parameters[WRAPS] = _conjunction(inside[0])
+        parameters[WRAPS] = _parse_conjunction(inside[0])
     missing = [f.name for f in fields(kind) if f.default is MISSING and f.name not in parameters]
     if missing:
         raise UsageError(f"{name} lacks {' and '.join(missing)}.", _usage(name, kind))
@@ -142,27 +155,26 @@ def _model(words: Words) -> Model:
     return model
 
 
-def _settings(name: str, kind: type[Any], settings: Iterable[str]) -> dict[str, Any]:
-    """The parameters that are written out, by name."""
-    known = [field.name for field in fields(kind) if field.name != WRAPS]
+def _parse_settings(name: str, kind: type[Any], settings: Iterable[str]) -> dict[str, Any]:
+    names = [field.name for field in fields(kind) if field.name != WRAPS]
     parameters: dict[str, Any] = {}
     for setting in settings:
         key, equals, value = setting.partition("=")
         if not equals:
             raise UsageError(f"{setting!r} is not a parameter of {name}.", _usage(name, kind))
-        if key not in known:
-            raise UsageError(f"{name} has no parameter {key!r}.", _closest(key, known))
+        if key not in names:
+            raise UsageError(f"{name} has no parameter {key!r}.", _suggest(key, names))
         if key in parameters:
             raise UsageError(f"{name} is given {key} twice.", _usage(name, kind))
         parameters[key] = value
     return parameters
 
 
-def _closest(word: str, known: Iterable[str]) -> str:
-    known = list(known)
-    close = difflib.get_close_matches(word, known, n=1)
+def _suggest(word: str, names: Iterable[str]) -> str:
+    names = list(names)
+    close = difflib.get_close_matches(word, names, n=1)
     guess = f"did you mean {close[0]}? " if close else ""
-    return f"{guess}Known: {', '.join(known)}."
+    return f"{guess}Known: {', '.join(names)}."
 
 
 def _usage(name: str, kind: type[Any]) -> str:

@@ -100,15 +100,19 @@ class AlphaK(Rule):
         """The frequency of each class's most frequent value."""
         return divide_products([groups.on(self.on, sets=True).max_same_value], [groups.rows])
 
-    def broken_by(self, groups: Groups, most: NDArray[np.int64]) -> Collusion:
-        """A coalition of at most ``most`` of each class's providers that breaks it."""
+    def broken_by(self, groups: Groups, max_members: NDArray[np.int64]) -> Collusion:
+        """A coalition of at most ``max_members`` of each class's providers that breaks it."""
         over, under = Fraction(self.alpha).as_integer_ratio()
 
-        def find(values: NDArray[np.int32], counts: ProviderCounts, most: int) -> list[int] | None:
+        def find(
+            values: NDArray[np.int32], counts: ProviderCounts, max_members: int
+        ) -> list[int] | None:
             return find_heaviest(
-                cap_weights([over] * len(values), [under] * len(values)), counts, most
+                cap_weights([over] * len(values), [under] * len(values)), counts, max_members
             )
 
-        shares = groups.contributed_on(self.on)
-        few = find_row_breaches(shares, most, self.k)
-        return search_classes(shares, most, ~self.holds(groups), find, few.broken).or_else(few)
+        contributed = groups.contributed_on(self.on)
+        too_few = find_row_breaches(contributed, max_members, self.k)
+        return search_classes(
+            contributed, max_members, ~self.holds(groups), find, too_few.broken
+        ).or_else(too_few)

@@ -110,20 +110,22 @@ class BetaLikeness(Rule):
             gain[worst.over_logarithm()] = np.inf
         return np.asarray(np.maximum(worst.largest(gain), 0))
 
-    def broken_by(self, groups: Groups, most: NDArray[np.int64]) -> Collusion:
-        """A coalition of at most ``most`` of each class's providers that breaks it."""
-        shares = groups.contributed_on(self.on)
-        total, everybody = shares.total.tolist(), int(shares.total.sum())
-        bound = cache(lambda rows: self._most_likely(rows, everybody).as_integer_ratio())
+    def broken_by(self, groups: Groups, max_members: NDArray[np.int64]) -> Collusion:
+        """A coalition of at most ``max_members`` of each class's providers that breaks it."""
+        contributed = groups.contributed_on(self.on)
+        total, everybody = contributed.total.tolist(), int(contributed.total.sum())
+        bound = cache(lambda rows: self._max_frequency(rows, everybody).as_integer_ratio())
 
-        def find(values: NDArray[np.int32], counts: ProviderCounts, most: int) -> list[int] | None:
+        def find(
+            values: NDArray[np.int32], counts: ProviderCounts, max_members: int
+        ) -> list[int] | None:
             over, under = zip(*(bound(total[value]) for value in values.tolist()), strict=True)
-            return find_heaviest(cap_weights(list(over), list(under)), counts, most)
+            return find_heaviest(cap_weights(list(over), list(under)), counts, max_members)
 
-        return search_classes(shares, most, ~self.holds(groups), find)
+        return search_classes(contributed, max_members, ~self.holds(groups), find)
 
-    def _most_likely(self, rows: int, everybody: int) -> Fraction:
-        """The largest p that a value of so many rows may have; of a logarithm sixty digits."""
+    def _max_frequency(self, rows: int, everybody: int) -> Fraction:
+        # The largest p that a value of so many rows may have; of a logarithm sixty digits.
         q, gain = Fraction(rows, everybody), Fraction(self.beta)
         if self.kind == "enhanced":
             gain = min(gain, -Fraction(compute_logarithm(q)))
@@ -132,10 +134,10 @@ class BetaLikeness(Rule):
 
 @dataclass(frozen=True)
 class Likelihoods:
-    """Of each class the values that may be too likely, with unknown values as the worst have them.
+    """The values of each class that may be too likely, with unknown values at their worst.
 
     A value has ``count`` of its class's ``rows``, and ``total`` of ``everybody`` in the table;
-    ``most_total`` where all unknown values outside the class are this one too.
+    ``max_total`` where all unknown values outside the class are this one too.
     """
 
     classes: int
@@ -143,7 +145,7 @@ class Likelihoods:
     count: NDArray[np.int64]
     rows: NDArray[np.int64]
     total: NDArray[np.int64]
-    most_total: NDArray[np.int64]
+    max_total: NDArray[np.int64]
     everybody: int
 
     @classmethod
@@ -153,26 +155,28 @@ class Likelihoods:
         known = ~h.is_blank
         class_, value, count = h.class_[known], h.value[known], h.count[known]
         if h.all_blanks and len(h.occurring_values) > 1:
-            absent = [(c, v) for c in np.flatnonzero(blanks).tolist() for v in _absent(h, c)]
-            more = np.array(absent, dtype=np.int64).reshape(-1, 2)
+            absent_pairs = [
+                (c, v)
+                for c in np.flatnonzero(blanks).tolist()
+                for v in _extreme_absent_values(h, c)
+            ]
+            more = np.array(absent_pairs, dtype=np.int64).reshape(-1, 2)
             class_ = np.concatenate((class_, more[:, 0]))
             value = np.concatenate((value, more[:, 1]))
             count = np.concatenate((count, np.zeros(len(more), np.int64))) + blanks[class_]
         total = h.total[value]
-        most = total + h.all_blanks
-        if (
-            len(h.occurring_values) < 2
-        ):  # the only value there is: in every row, of the class and the table
+        max_total = total + h.all_blanks
+        if len(h.occurring_values) < 2:  # the only value, in every row of the class and the table
             count, total = h.rows[class_], np.full(len(class_), everybody)
             return cls(len(h.rows), class_, count, h.rows[class_], total, total, everybody)
         low = total + blanks[class_]
-        return cls(len(h.rows), class_, count, h.rows[class_], low, most, everybody)
+        return cls(len(h.rows), class_, count, h.rows[class_], low, max_total, everybody)
 
     def largest(self, pairs: NDArray[np.float64]) -> NDArray[np.float64]:
         """The largest number of each class."""
-        most = np.full(self.classes, -np.inf)
-        np.maximum.at(most, self.class_, pairs)
-        return np.where(np.isneginf(most), 0.0, most)
+        largest = np.full(self.classes, -np.inf)
+        np.maximum.at(largest, self.class_, pairs)
+        return np.where(np.isneginf(largest), 0.0, largest)
 
     def gain(self, total: NDArray[np.int64]) -> NDArray[np.float64]:
         """(p − q) / q of each pair, subtracted before it is divided: less is lost to rounding."""
@@ -186,7 +190,7 @@ class Likelihoods:
         A logarithm is never a fraction, so that ties need digits.
         """
         over = np.zeros(len(self.count), np.bool_)
-        for total in (self.total, self.most_total):
+        for total in (self.total, self.max_total):
             gain, bound = self.gain(total), -np.log(divide_products([total], [self.everybody]))
             exceeds = np.asarray(gain > bound)
             for i in np.flatnonzero(is_near(gain, bound)):
@@ -198,11 +202,11 @@ class Likelihoods:
         return over
 
 
-def _absent(h: Histogram, class_: int) -> list[int]:
+def _extreme_absent_values(h: Histogram, class_: int) -> list[int]:
     """The rarest and the most common of the values that a class lacks."""
-    there = set(h.of_class(class_)[0])
+    present = set(h.of_class(class_)[0])
     by_rows = h.occurring_values[np.argsort(h.total[h.occurring_values], kind="stable")].tolist()
-    rarest = next((value for value in by_rows if value not in there), None)
+    rarest = next((value for value in by_rows if value not in present), None)
     if rarest is None:
         return []
-    return [rarest, next(value for value in reversed(by_rows) if value not in there)]
+    return [rarest, next(value for value in reversed(by_rows) if value not in present)]

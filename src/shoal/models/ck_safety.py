@@ -1,4 +1,4 @@
-"""(c,k)-safety: whatever k pieces of knowledge somebody has, nobody's value becomes too sure."""
+"""(c,k)-safety: k pieces of knowledge, whatever they are, give no belief of c in any value."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from shoal.core.theory.disclosure import (
 )
 from shoal.kernels import disclosure as disclose
 
-LEAST = Fraction(1, 10**9)
-"""No smaller c or gamma can be meant, and floats could not tell it from 0."""
+MIN_SHARE = Fraction(1, 10**9)
+"""The smallest c or gamma: floats could not distinguish a smaller one from 0."""
 
 
 class SignatureState(NamedTuple):
@@ -42,13 +42,13 @@ class SignatureState(NamedTuple):
 
     @classmethod
     def of(cls, h: Histogram, atoms: int) -> SignatureState:
-        """Those of a histogram."""
+        """The state of a histogram."""
         rows = disclosure.compute_signatures(h.start, h.count, atoms)
         return cls(rows, disclosure.min_chances(rows), disclosure.inverse_odds(rows))
 
-    def joined(self, halves: SignatureState, made: Mask) -> SignatureState:
-        """The state after the cuts that were made."""
-        new = np.repeat(made, 2)
+    def joined(self, halves: SignatureState, admitted: Mask) -> SignatureState:
+        """The state after the admitted cuts."""
+        new = np.repeat(admitted, 2)
         return SignatureState(
             *(np.concatenate((a, b[new])) for a, b in zip(self, halves, strict=True))
         )
@@ -120,10 +120,10 @@ class CkSafety(Rule):
     variants: ClassVar[tuple[Mapping[str, Any], ...]] = ({"k": 1}, {"k": 2}, {"k": 3})
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "c", _share(self.c, "c", "0.6"))
+        object.__setattr__(self, "c", _parse_share(self.c, "c", "0.6"))
         object.__setattr__(self, "k", disclosure.parse_pieces(self.k))
         if self.gamma is not None:
-            object.__setattr__(self, "gamma", _share(self.gamma, "gamma", "0.7"))
+            object.__setattr__(self, "gamma", _parse_share(self.gamma, "gamma", "0.7"))
 
     @property
     def local(self) -> bool:  # type: ignore[override]
@@ -132,7 +132,7 @@ class CkSafety(Rule):
 
     @property
     def min_rows(self) -> int:
-        """Fewer values than k + 2 can be told by k negations, and one in n must be under c."""
+        """k negations settle a value among fewer than k + 2, and one in n must be under c."""
         return max(self.k + 2, math.floor(1 / Fraction(self.c)) + 1)
 
     @property
@@ -141,7 +141,7 @@ class CkSafety(Rule):
         return 1 / Fraction(self.c) - 1
 
     def holds(self, groups: Groups) -> Mask:
-        """Which classes have nobody whose value can be told with c or more."""
+        """Which classes have nobody in whose value a belief can reach c."""
         if not len(groups):
             return np.zeros(0, bool)
         signatures = disclosure.sign_classes(groups.concentrated(self.on), self.k)
@@ -157,22 +157,21 @@ class CkSafety(Rule):
             return np.asarray(1 / (1 + ratio))[signatures.number]
 
     def advice(self, groups: Groups) -> str:
-        """Between which numbers ``gamma`` would let these classes pass; where none can, that."""
+        """The range of ``gamma`` in which these classes pass, or that there is none."""
         if self.gamma is None:
-            certain = "k pieces tell somebody's value for certain: ask for a smaller k."
-            return certain if self.reached(groups) >= 1 else ""
-        signatures, atoms = (
-            disclosure.sign_classes(groups.concentrated(self.on), self.k),
-            np.arange(1, self.k + 1),
-        )
-        most = (signatures.min_chance[:, 1:-1] ** (1 / atoms)).min(initial=1.0)
+            too_much = "k pieces tell somebody's value for certain: ask for a smaller k."
+            return too_much if self.reached(groups) >= 1 else ""
+        signatures = disclosure.sign_classes(groups.concentrated(self.on), self.k)
+        atoms = np.arange(1, self.k + 1)
+        highest = (signatures.min_chance[:, 1:-1] ** (1 / atoms)).min(initial=1.0)
         own = (signatures.min_chance[:, 1:] * signatures.odds[:, np.newaxis]).min(axis=0)
         with np.errstate(divide="ignore"):
-            least = (float(self.bound) / own[:-1]) ** (1 / (self.k + 1 - atoms))
-        if own[-1] <= self.bound or least.max(initial=0.0) >= most:
+            lowest = (float(self.bound) / own[:-1]) ** (1 / (self.k + 1 - atoms))
+        low = lowest.max(initial=0.0)
+        if own[-1] <= self.bound or low >= highest:
             return "no gamma lets the table pass: weaken c or k."
         return (
-            f"write a gamma between {least.max(initial=0.0):.3f} and {most:.3f}: the lower, the "
+            f"write a gamma between {low:.3f} and {highest:.3f}: the lower, the "
             "less a class may tell of its own people, the higher, the less of others'."
         )
 
@@ -180,10 +179,10 @@ class CkSafety(Rule):
         """Which classes would be safe if each were the whole table."""
         state = SignatureState.of(groups.concentrated(self.on), self.k + 1)
         ratio = state.min_rows[:, -1] * state.odds
-        return disclosure.is_above(ratio, self.bound, lambda i: self._holds_alone(state.rows[i]))
+        return disclosure.is_above(ratio, self.bound, lambda i: self._is_safe_alone(state.rows[i]))
 
     def start(self, groups: Groups) -> SignatureState:
-        """The table's classes as far as they matter."""
+        """The signatures of the table's classes."""
         return SignatureState.of(groups.concentrated(self.on), self.k + 1)
 
     def admit(
@@ -200,23 +199,24 @@ class CkSafety(Rule):
             at = disclose.admit_cuts(
                 best, own, class_, new.min_rows, new.odds, bound, NEAR, decided, taken, at
             )
-            is_made = decided == disclose.MADE
+            admitted = decided == disclose.MADE
             if at == len(class_):
-                return state.joined(new, is_made), is_made
-            safe = self._holds_alone(new.rows[2 * at]) and self._holds_alone(new.rows[2 * at + 1])
+                return state.joined(new, admitted), admitted
+            safe = self._is_safe_alone(new.rows[2 * at]) and self._is_safe_alone(
+                new.rows[2 * at + 1]
+            )
             if safe:  # nearly always one of them alone is not
-                is_made[at] = True
-                rows = state.joined(new, is_made).rows
+                admitted[at] = True
+                rows = state.joined(new, admitted).rows
                 safe = ClassSignatures(rows, np.arange(len(rows))).attained()[-1].ratio > self.bound
             decided[at] = disclose.MADE if safe else disclose.REFUSED
 
-    def _holds_alone(self, row: NDArray[np.int64]) -> bool:
-        """Whether a class with this signature is safe by itself, exactly."""
+    def _is_safe_alone(self, row: NDArray[np.int64]) -> bool:
         signature = tuple(row.tolist())
         return min_refutation(signature, self.k + 1)[0] * exact_inverse_odds(signature) > self.bound
 
     def _single_disclosure(self, signatures: ClassSignatures) -> Floats:
-        """Per signature a bound of the ratio, whatever the others are; −1: there is none."""
+        # A bound of the ratio, whatever the other classes are; −1: there is none.
         shares = _powers(float(self.gamma or 1), self.k + 1)
         own = (signatures.min_chance * shares[::-1])[:, 1:].min(axis=1) * signatures.odds
         helps = (signatures.min_chance < shares * (1 - NEAR))[:, :-1].any(axis=1)
@@ -239,9 +239,9 @@ class CkSafety(Rule):
         return not helps and own * exact_inverse_odds(row) > self.bound
 
 
-def _share(value: Number, name: str, example: str) -> Fraction:
+def _parse_share(value: Number, name: str, example: str) -> Fraction:
     fraction = parse_fraction(value, name, 0, 1, above=True, example=example)
-    if fraction < LEAST:
+    if fraction < MIN_SHARE:
         raise UsageError(f"{name} is less than one in a billion.", f"write {name}={example}.")
     return fraction
 

@@ -1,4 +1,4 @@
-"""Composition: whoever is in another's release too keeps several values in both, most likely."""
+"""Composition: whoever is in another's release too most likely keeps several values in both."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from shoal.core.theory.collusion import Collusion, try_all_coalitions
 from shoal.kernels.combinatorics import compute_chance_of_fewer, find_likeliest_event
 
 WEIGHT = 20
-"""As many rows of the whole table stand beside a class's own where a share is estimated."""
+"""How many rows of the whole table are added to a class's own to estimate a share."""
 MAX_ALPHA = Fraction(999_999, 1_000_000)
-"""The largest α; further on, what the model supposes is wronger than what is left of chance."""
+"""The largest α: beyond it the model's assumptions err by more than the remaining chance."""
 _Pairs = tuple[tuple[int, int], ...]
 """Of each value of one class: its rows in the class, and in the table."""
 
@@ -116,7 +116,7 @@ class Composition(Rule):
 
     @classmethod
     def probes(cls, axis: Axis | None) -> list[tuple[Mapping[str, Any], Self]]:
-        """Each variant; what a table reaches does not depend on the α that is asked for."""
+        """Each variant; what a table reaches does not depend on the required α."""
         name = axis.name if axis else None
         return [(variant, cls(alpha=0.5, on=name, **variant)) for variant in cls.variants]
 
@@ -139,14 +139,13 @@ class Composition(Rule):
 
     def _holds(self, h: Histogram) -> Mask:
         risk, bound = self._risk(h), float(1 - Fraction(self.alpha))
-        return decide_near_ties(risk, bound, risk <= bound, lambda i: self._exactly(h, i))
+        return decide_near_ties(risk, bound, risk <= bound, lambda i: self._holds_exactly(h, i))
 
     def per_class(self, groups: Groups) -> NDArray[np.float64]:
         """The largest α of each class; 0 where it has fewer than l values."""
         return 1 - self._risk(self._completed(groups))
 
     def _risk(self, h: Histogram) -> NDArray[np.float64]:
-        """Per class the chance that the worst-off person keeps fewer than l values."""
         likeness = WEIGHT / max(int(h.total.sum()), 1)
         rows = h.rows[h.class_].astype(np.float64)
         share = (h.count + likeness * h.total[h.value]) / (rows + WEIGHT)
@@ -158,35 +157,40 @@ class Composition(Rule):
         )
         return out
 
-    def _exactly(self, h: Histogram, class_: int) -> bool:
+    def _holds_exactly(self, h: Histogram, class_: int) -> bool:
         values, counts = h.of_class(class_)
         pairs = tuple(sorted(zip(counts, h.total[values].tolist(), strict=True)))
         return keeps_values(pairs, int(h.total.sum()), self.l, Fraction(self.alpha))
 
-    def broken_by(self, groups: Groups, most: NDArray[np.int64]) -> Collusion:
-        """A coalition of at most ``most`` of each class's providers that breaks it.
+    def broken_by(self, groups: Groups, max_members: NDArray[np.int64]) -> Collusion:
+        """A coalition of at most ``max_members`` of each class's providers that breaks it.
 
         More rows never break a class as long as the table's shares stay, so the worst is to take
         all that may be. A class is safe if it meets the rule even when every value has lost the
-        most that so many providers brought of it; of the others all coalitions are tried.
+        most that so many providers contributed; for the other classes all coalitions are tried.
         """
-        failed, safe = ~self.holds(groups), self._holds(_left(groups.contributed_on(self.on), most))
+        failed, safe = (
+            ~self.holds(groups),
+            self._holds(_min_left(groups.contributed_on(self.on), max_members)),
+        )
         coalitions: list[tuple[int, ...] | None] = [() if bad else None for bad in failed.tolist()]
-        for class_ in np.flatnonzero(~failed & ~safe & (most > 0)).tolist():
+        for class_ in np.flatnonzero(~failed & ~safe & (max_members > 0)).tolist():
             single = np.array([class_])
-            coalitions[class_] = try_all_coalitions(self, groups.take(single), most[single]).of(0)
+            coalitions[class_] = try_all_coalitions(
+                self, groups.take(single), max_members[single]
+            ).of(0)
         return Collusion.from_coalitions(coalitions)
 
 
-def _left(shares: Contributions, most: NDArray[np.int64]) -> Histogram:
-    """The least of each value that any ``most`` of a class's providers could leave of it."""
+def _min_left(shares: Contributions, max_members: NDArray[np.int64]) -> Histogram:
+    """The smallest count of each value that any ``max_members`` of the providers could leave."""
     assert shares.axis is not None, "the rule names a sensitive column"
     order = np.lexsort((-shares.count, shares.value, shares.class_))
     class_, value, count = shares.class_[order], shares.value[order], shares.count[order]
     begins = np.ones(len(order), bool)
     begins[1:] = (class_[1:] != class_[:-1]) | (value[1:] != value[:-1])
     rank = np.arange(len(order)) - np.flatnonzero(begins)[np.cumsum(begins) - 1]
-    counted = rank >= most[class_]
+    counted = rank >= max_members[class_]
     pairs = class_[counted], value[counted], count[counted]
     return Histogram.of(shares.axis, *pairs, len(shares), shares.total)
 
@@ -207,14 +211,14 @@ def keeps_values(pairs: _Pairs, everybody: int, l: int, alpha: Fraction) -> bool
     other = [of - count * everybody - WEIGHT * total for count, total in pairs]
     with localcontext(EXACT):
         absent = [(Decimal(number) / of) ** (rows - 1) for number in other]
-        gap = 1 - Decimal(alpha.numerator) / alpha.denominator - _few(absent, l - 1)
+        gap = 1 - Decimal(alpha.numerator) / alpha.denominator - _chance_of_fewer(absent, l - 1)
         if abs(gap) > 1e-40:
             return bool(gap > 0)
     exact = [Fraction(number, of) ** (rows - 1) for number in other]
-    return bool(_few(exact, l - 1) <= 1 - alpha)
+    return bool(_chance_of_fewer(exact, l - 1) <= 1 - alpha)
 
 
-def _few(absent: Sequence[Any], need: int) -> Any:
+def _chance_of_fewer(absent: Sequence[Any], need: int) -> Any:
     """The chance that fewer than ``need`` events happen, the likeliest left out.
 
     ``absent``: of each event the chance that it does not happen.

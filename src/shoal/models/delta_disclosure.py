@@ -31,7 +31,7 @@ from shoal.core.theory.collusion import (
 )
 
 DIGITS = 10**60
-"""So finely powers of e are told where coalitions are sought."""
+"""The scale of powers of e where coalitions are searched."""
 
 
 @dataclass(frozen=True)
@@ -99,10 +99,10 @@ class DeltaDisclosure(Rule):
                 if h.axis.unknown and v == h.axis.null_code:
                     continue
                 total = int(h.total[v])
-                most = Fraction((count + blanks) * everybody, rows * (total + blanks))
-                least = Fraction(count * everybody, rows * (total + h.all_blanks - blanks))
+                highest = Fraction((count + blanks) * everybody, rows * (total + blanks))
+                lowest = Fraction(count * everybody, rows * (total + h.all_blanks - blanks))
                 with localcontext(EXACT):
-                    change = max(abs(compute_logarithm(most)), abs(compute_logarithm(least)))
+                    change = max(abs(compute_logarithm(highest)), abs(compute_logarithm(lowest)))
                     if change * delta.denominator >= delta.numerator:
                         return False
             return True
@@ -113,18 +113,20 @@ class DeltaDisclosure(Rule):
         """The largest |ln(p / q)| of each class; infinite where a value is missing."""
         return _per_class(groups.on(self.on))
 
-    def broken_by(self, groups: Groups, most: NDArray[np.int64]) -> Collusion:
-        """A coalition of at most ``most`` of each class's providers that breaks it."""
-        shares = groups.contributed_on(self.on)
-        everybody, (low, high) = int(shares.total.sum()), self._factors()
+    def broken_by(self, groups: Groups, max_members: NDArray[np.int64]) -> Collusion:
+        """A coalition of at most ``max_members`` of each class's providers that breaks it."""
+        contributed = groups.contributed_on(self.on)
+        everybody, (low, high) = int(contributed.total.sum()), self._factors()
 
-        def find(values: NDArray[np.int32], counts: ProviderCounts, most: int) -> list[int] | None:
-            total, of = shares.total[values].tolist(), [everybody * DIGITS] * len(values)
+        def find(
+            values: NDArray[np.int32], counts: ProviderCounts, max_members: int
+        ) -> list[int] | None:
+            total, of = contributed.total[values].tolist(), [everybody * DIGITS] * len(values)
             more = cap_weights([high * rows for rows in total], of)
             less = -cap_weights([low * rows for rows in total], of)
-            return find_heaviest(np.concatenate((more, less)), counts, most, strict=True)
+            return find_heaviest(np.concatenate((more, less)), counts, max_members, strict=True)
 
-        return search_classes(shares, most, ~self.holds(groups), find)
+        return search_classes(contributed, max_members, ~self.holds(groups), find)
 
     def _factors(self) -> tuple[int, int]:
         """e^−δ and e^δ times ``DIGITS``, cut off: no ratio of counts comes so close to them."""
@@ -141,8 +143,8 @@ def _per_class(h: Histogram) -> NDArray[np.float64]:
     if h.all_blanks and len(h.occurring_values) < 2:  # there is one value, in every row
         return np.zeros(len(h.rows))
     rows, total, known = h.rows[h.class_], h.total[h.value], ~h.is_blank
-    most = divide_products([h.count + blanks, everybody], [rows, total + blanks])
-    least = divide_products([h.count, everybody], [rows, total + h.all_blanks - blanks])
-    change = np.maximum(np.abs(np.log(most)), np.abs(np.log(least)))
+    highest = divide_products([h.count + blanks, everybody], [rows, total + blanks])
+    lowest = divide_products([h.count, everybody], [rows, total + h.all_blanks - blanks])
+    change = np.maximum(np.abs(np.log(highest)), np.abs(np.log(lowest)))
     has_all = h.sum(known.astype(np.int64)) == len(h.occurring_values)
     return np.where(has_all, h.largest(np.where(known, change, 0.0)), np.inf)

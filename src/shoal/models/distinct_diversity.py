@@ -15,8 +15,8 @@ from shoal.core.model import Mask, Rule, parse_whole_number
 from shoal.core.tally import Groups
 from shoal.core.theory.collusion import Collusion, find_value_breaches
 
-MOST_STEPS = 200_000
-"""So many sets of negations are tried in one class before the search is given up."""
+MAX_STEPS = 200_000
+"""How many sets of negations are tried in one class before the search is given up."""
 
 
 @dataclass(frozen=True)
@@ -80,92 +80,88 @@ class DistinctDiversity(Rule):
         return self.l
 
     def holds(self, groups: Groups) -> Mask:
-        """Which classes have at least l distinct values, or leave so many to sets of them."""
+        """Which classes have l distinct values; of sets, which l − 2 negations do not settle."""
         h = groups.on(self.on, sets=True)
         if h.sets is None or self.l == 1:
             return np.asarray(h.concentrated.distinct >= self.l)
         holds = (_count_stated_values(h) >= self.l) & (h.max_same_value < groups.rows)
-        alone = _single_values(h, h.sets)
-        for class_ in np.flatnonzero(holds & (alone < self.l)).tolist():
+        single = _count_single_values(h, h.sets)
+        for class_ in np.flatnonzero(holds & (single < self.l)).tolist():
             holds[class_] = count_min_negations(*h.sets.of_class(class_), self.l - 2) is None
         return np.asarray(holds)
 
-    def broken_by(self, groups: Groups, most: NDArray[np.int64]) -> Collusion:
+    def broken_by(self, groups: Groups, max_members: NDArray[np.int64]) -> Collusion:
         """The coalitions that leave fewer than l distinct values.
 
-        Rows whose value nobody knows may all be like others, so they count for no value.
+        Rows with an unknown value may all be like others, so they count for no value.
         """
         shares = groups.contributed_on(self.on)
         if self.l == 1:  # somebody is left, who has a value
             return Collusion.none(len(shares))
-        return find_value_breaches(shares.without_blanks, most, self.l)
+        return find_value_breaches(shares.without_blanks, max_members, self.l)
 
     def per_class(self, groups: Groups) -> NDArray[np.float64]:
-        """Distinct values per class; of sets one more than the fewest negations that settle one."""
+        """Distinct values per class; of sets, 1 + the fewest negations that settle a value."""
         h = groups.on(self.on, sets=True)
         if h.sets is None:
             return h.concentrated.distinct.astype(np.float64)
-        each, known = np.maximum(_single_values(h, h.sets), 1), _count_stated_values(h)
-        for class_ in np.flatnonzero(each < known).tolist():
-            each[class_] = _reached(h.sets, class_, int(known[class_]))
+        each, stated = np.maximum(_count_single_values(h, h.sets), 1), _count_stated_values(h)
+        for class_ in np.flatnonzero(each < stated).tolist():
+            each[class_] = _reached_in_class(h.sets, class_, int(stated[class_]))
         return each.astype(np.float64)
 
     def worst_class(self, groups: Groups) -> int:
-        """The class that meets the least; of sets, without searching classes that meet more."""
+        """The class with the smallest l; of sets, without searching classes that reach more."""
         h = groups.on(self.on, sets=True)
-        return (
-            super().worst_class(groups)
-            if h.sets is None or not len(groups)
-            else _worst(h, h.sets)[0]
-        )
+        if h.sets is None or not len(groups):
+            return super().worst_class(groups)
+        return _find_worst_class(h, h.sets)[0]
 
     def reached(self, groups: Groups) -> float:
         """The l of the worst class."""
         h = groups.on(self.on, sets=True)
         if h.sets is None or not len(groups):
             return super().reached(groups)
-        return float(_worst(h, h.sets)[1])
+        return float(_find_worst_class(h, h.sets)[1])
 
 
 def _count_stated_values(h: Histogram) -> NDArray[np.int64]:
-    """Distinct values per class, without those that nobody knows."""
     return h.sum((~h.is_blank).astype(np.int64))
 
 
-def _single_values(h: Histogram, sets: ValueSets) -> NDArray[np.int64]:
-    """Per class the values that are somebody's only one; each must be negated, but for one."""
+def _count_single_values(h: Histogram, sets: ValueSets) -> NDArray[np.int64]:
+    """Per class the values that are somebody's only one: all but one of them must be negated."""
     class_ = np.repeat(np.arange(len(sets.start) - 1), np.diff(sets.start))[sets.is_only_value]
     pairs = np.unique(class_ * h.axis.size + sets.value[sets.is_only_value])
     return np.bincount(pairs // h.axis.size, minlength=len(h.distinct)).astype(np.int64)
 
 
-def _worst(h: Histogram, sets: ValueSets) -> tuple[int, int]:
-    """The class that reaches the least, and what it reaches."""
-    low, known = np.maximum(_single_values(h, sets), 1), _count_stated_values(h)
-    exact = low >= known
-    worst, least = -1, int(known.max()) + 2
+def _find_worst_class(h: Histogram, sets: ValueSets) -> tuple[int, int]:
+    low, stated = np.maximum(_count_single_values(h, sets), 1), _count_stated_values(h)
+    exact = low >= stated
+    worst, smallest = -1, int(stated.max()) + 2
     for class_ in np.lexsort((~exact, low)).tolist():
-        if low[class_] >= least:
+        if low[class_] >= smallest:
             break
-        reached = int(low[class_]) if exact[class_] else _reached(sets, class_, least)
-        if reached < least:
-            worst, least = class_, reached
-    return worst, least
+        reached = int(low[class_]) if exact[class_] else _reached_in_class(sets, class_, smallest)
+        if reached < smallest:
+            worst, smallest = class_, reached
+    return worst, smallest
 
 
-def _reached(sets: ValueSets, class_: int, most: int) -> int:
-    """The l of one class of sets, or ``most`` where it is no less."""
-    negations = count_min_negations(*sets.of_class(class_), most - 2)
-    return most if negations is None else negations + 1
+def _reached_in_class(sets: ValueSets, class_: int, limit: int) -> int:
+    """The l of one class of sets, at most ``limit``."""
+    negations = count_min_negations(*sets.of_class(class_), limit - 2)
+    return limit if negations is None else negations + 1
 
 
 def count_min_negations(
-    sets: Iterable[frozenset[int]], unsure: Iterable[frozenset[int]], most: int
+    sets: Iterable[frozenset[int]], partly_unknown: Iterable[frozenset[int]], limit: int
 ) -> int | None:
-    """The size of the smallest N of at most ``most`` values that settles a value; None: none does.
+    """The size of the smallest N of at most ``limit`` values that settles a value, or None.
 
-    N settles v where somebody has none of N, and everybody who has none of N has v. Of those with
-    ``unsure`` sets a further value is not known: the worst is that it is v.
+    N settles v where somebody has none of N, and everybody who has none of N has v. In
+    ``partly_unknown`` sets a further value is not known: the worst is that it is v.
 
     >>> a, b, ab, c = frozenset({1}), frozenset({2}), frozenset({1, 2}), frozenset({3})
     >>> count_min_negations([a, ab], [], 5), count_min_negations([a, b, c], [], 5)
@@ -173,40 +169,41 @@ def count_min_negations(
     >>> count_min_negations([a, b, c], [], 1), count_min_negations([a], [c], 1)
     (None, 0)
     """
-    kinds, steps = set(sets), iter(range(MOST_STEPS))
+    kinds, steps = set(sets), iter(range(MAX_STEPS))
     single = frozenset().union(*(values for values in kinds if len(values) == 1))
-    least: int | None = None
-    for left, value in _left(kinds, set(unsure)):
-        bound = most if least is None else least - 1
+    smallest: int | None = None
+    for left, value in _list_remainders(kinds, set(partly_unknown)):
+        bound = limit if smallest is None else smallest - 1
         needed = single - {value}  # whoever has but one value is negated by that
         if len(needed) > bound or not needed.isdisjoint(left):
             continue
         others = {
             values - left for values in kinds if value not in values and needed.isdisjoint(values)
         }
-        hits = _fewest_hits(_minimal(others), bound - len(needed), steps)
-        least = least if hits is None else hits + len(needed)
-    return least
+        hits = _count_min_hits(_find_minimal(others), bound - len(needed), steps)
+        smallest = smallest if hits is None else hits + len(needed)
+    return smallest
 
 
-def _left(
-    kinds: set[frozenset[int]], unsure: set[frozenset[int]]
+def _list_remainders(
+    kinds: set[frozenset[int]], partly_unknown: set[frozenset[int]]
 ) -> Iterator[tuple[frozenset[int], int]]:
-    """Who may be left with which value: sets that have no part with that value among the others.
+    """Pairs of a person's set and a value of it that negations may settle.
 
-    Whoever has fewer values forbids fewer negations. Where nothing is known, any value is as good.
+    Only sets without a smaller one that has the value: fewer values forbid fewer negations. Where
+    nothing is known, any value is as good.
     """
-    for value in set().union(*kinds, *unsure) or {-1}:
+    for value in set().union(*kinds, *partly_unknown) or {-1}:
         having = {values for values in kinds if value in values} | {
-            values | {value} for values in unsure
+            values | {value} for values in partly_unknown
         }
         for values in having:
             if not any(other < values for other in having):
                 yield values, value
 
 
-def _minimal(sets: set[frozenset[int]]) -> list[frozenset[int]]:
-    """Those that contain no other: who hits them hits all."""
+def _find_minimal(sets: set[frozenset[int]]) -> list[frozenset[int]]:
+    # Whoever hits the sets that contain no other hits all.
     minimal: list[frozenset[int]] = []
     for candidate in sorted(sets, key=len):
         if not any(other <= candidate for other in minimal):
@@ -214,8 +211,8 @@ def _minimal(sets: set[frozenset[int]]) -> list[frozenset[int]]:
     return minimal
 
 
-def _fewest_hits(sets: list[frozenset[int]], most: int, steps: Iterator[int]) -> int | None:
-    """The fewest values, at most ``most``, of which every set has one; None: there are none."""
+def _count_min_hits(sets: list[frozenset[int]], limit: int, steps: Iterator[int]) -> int | None:
+    """The smallest number of values, at most ``limit``, of which every set has one, or None."""
     if next(steps, None) is None:
         raise UndecidedError(
             "Whether negations settle a value of a class takes too long to decide: its people "
@@ -224,20 +221,20 @@ def _fewest_hits(sets: list[frozenset[int]], most: int, steps: Iterator[int]) ->
         )
     if not sets:
         return 0
-    if not sets[0] or _count_disjoint(sets) > most:
+    if not sets[0] or _count_disjoint(sets) > limit:
         return None
-    least: int | None = None
+    smallest: int | None = None
     for value in sorted(sets[0]):
-        bound = (most if least is None else least - 1) - 1
+        bound = (limit if smallest is None else smallest - 1) - 1
         if bound < 0:
             break
-        hits = _fewest_hits([values for values in sets if value not in values], bound, steps)
-        least = least if hits is None else hits + 1
-    return least
+        hits = _count_min_hits([values for values in sets if value not in values], bound, steps)
+        smallest = smallest if hits is None else hits + 1
+    return smallest
 
 
 def _count_disjoint(sets: list[frozenset[int]]) -> int:
-    """How many of the sets share nothing: each takes a value of its own."""
+    # Sets that share nothing take a value each.
     covered: set[int] = set()
     number = 0
     for values in sets:

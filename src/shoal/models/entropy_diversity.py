@@ -25,8 +25,8 @@ from shoal.core.tally import Groups
 from shoal.core.theory.collusion import Collusion, ProviderCounts, search_classes, undecided_error
 from shoal.kernels.entropy_vertices import BROKEN, GIVEN_UP, search_worst_coalition
 
-CLOSE = 256
-"""So many remainders of one class that are close to log l are judged exactly."""
+MAX_CLOSE = 256
+"""How many remainders of one class that are close to log l are judged exactly."""
 
 
 @dataclass(frozen=True)
@@ -102,21 +102,26 @@ class EntropyDiversity(Rule):
         even = h.largest(h.count) * h.distinct == h.rows
         return np.asarray(np.where(even, h.distinct, np.exp(entropy)))
 
-    def broken_by(self, groups: Groups, most: NDArray[np.int64]) -> Collusion:
-        """A coalition of at most ``most`` of each class's providers that breaks it."""
-        return search_classes(groups.contributed_on(self.on), most, ~self.holds(groups), self._find)
+    def broken_by(self, groups: Groups, max_members: NDArray[np.int64]) -> Collusion:
+        """A coalition of at most ``max_members`` of each class's providers that breaks it."""
+        return search_classes(
+            groups.contributed_on(self.on), max_members, ~self.holds(groups), self._find_coalition
+        )
 
-    def _find(
-        self, values: NDArray[np.int32], counts: ProviderCounts, most: int
+    def _find_coalition(
+        self, values: NDArray[np.int32], counts: ProviderCounts, max_members: int
     ) -> list[int] | None:
-        """One that breaks one class; where floats cannot tell, what is left is judged exactly."""
+        """A coalition that breaks one class; what floats cannot decide is judged exactly."""
         l, d = Fraction(self.l), counts.shape[1]
         order = np.argsort(-counts.sum(axis=1), kind="stable")  # those with most rows first
         columns = np.argsort(-counts.sum(axis=0), kind="stable")
         ordered = np.ascontiguousarray(counts[order][:, columns])
-        members, close = np.zeros(most, np.int64), np.empty((CLOSE, d + most), np.int64)
+        members, close = (
+            np.zeros(max_members, np.int64),
+            np.empty((MAX_CLOSE, d + max_members), np.int64),
+        )
         state, filled = search_worst_coalition(
-            ordered, most, float(l), math.ceil(l), members, close
+            ordered, max_members, float(l), math.ceil(l), members, close
         )
         if state == BROKEN:
             return [int(p) for p in order[members]]

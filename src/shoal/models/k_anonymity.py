@@ -67,9 +67,9 @@ class KAnonymity(Rule):
         """Which classes have at least k rows."""
         return np.asarray(groups.rows >= self.k)
 
-    def broken_by(self, groups: Groups, most: NDArray[np.int64]) -> Collusion:
+    def broken_by(self, groups: Groups, max_members: NDArray[np.int64]) -> Collusion:
         """The coalitions that leave fewer than k rows."""
-        return find_row_breaches(groups.contributed, most, self.k)
+        return find_row_breaches(groups.contributed, max_members, self.k)
 
     def per_class(self, groups: Groups) -> NDArray[np.float64]:
         """Rows per class."""

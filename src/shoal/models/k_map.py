@@ -65,7 +65,7 @@ class KMap(Rule):
 
 
 def require_population(groups: Groups) -> NDArray[np.int64]:
-    """People per class, or an error that says a population is missing."""
+    """The people of the population that each class covers; an error where there is none."""
     if groups.population is None:
         raise UsageError(
             "k-map needs a population table.", "give one, or ask for k-anonymity instead."

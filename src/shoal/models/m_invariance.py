@@ -80,7 +80,7 @@ class MInvariance(Rule):
 
     @classmethod
     def probes(cls, axis: Axis | None) -> list[tuple[Mapping[str, Any], Self]]:
-        """One; what a table reaches does not depend on the m that is asked for."""
+        """One; what a table reaches does not depend on the required m."""
         return [({}, cls(2, axis.name if axis else None))]
 
     @property

@@ -1,4 +1,4 @@
-"""m-privacy: a rule that holds even against providers who pool what they know."""
+"""m-privacy: a rule that holds even against m providers who work together."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class MPrivacy(Rule):
 
     @property
     def needs(self) -> frozenset[str]:  # type: ignore[override]
-        """What the rule needs, and who brought the rows."""
+        """What the rule needs, and who contributed the rows."""
         return self.rule.needs | {"provider"}
 
     @property
@@ -104,7 +104,7 @@ class MPrivacy(Rule):
 
     @property
     def identity(self) -> bool:  # type: ignore[override]
-        """Where the rule limits how well a row can be told, so does this."""
+        """Whether the rule inside limits re-identification."""
         return any(getattr(part, "identity", False) for part in unwrap_rule(self.rule))
 
     @property
@@ -134,14 +134,14 @@ class MPrivacy(Rule):
         """
         present = groups.contributed.provider_counts
         low, high = np.full(len(groups), -1), present.copy()
-        while len(open_ := np.flatnonzero(high - low > 1)):
-            middle = (low[open_] + high[open_]) // 2
-            held = prove_withstanding(self.rule, groups.take(open_), middle)
-            low[open_] = np.where(held, middle, low[open_])
-            high[open_] = np.where(held, high[open_], middle)
+        while len(undecided := np.flatnonzero(high - low > 1)):
+            middle = (low[undecided] + high[undecided]) // 2
+            held = prove_withstanding(self.rule, groups.take(undecided), middle)
+            low[undecided] = np.where(held, middle, low[undecided])
+            high[undecided] = np.where(held, high[undecided], middle)
         return np.where(high == present, np.inf, low.astype(np.float64))
 
-    def _limit(self, groups: Groups) -> tuple[float, Mask]:
+    def _find_limit(self, groups: Groups) -> tuple[float, Mask]:
         """The largest m that all classes are shown to survive, and which survive the next tried.
 
         From the rule's own m on, in steps that double: larger coalitions take longer to judge.
@@ -160,22 +160,23 @@ class MPrivacy(Rule):
         return everybody if held_before.all() else float(low), held_before
 
     def worst_class(self, groups: Groups) -> int:
-        """Of the classes that survive the least the smallest."""
+        """The smallest of the classes that survive the smallest m."""
         if not len(groups):
             return super().worst_class(groups)
-        return int(np.lexsort((groups.rows, self._limit(groups)[1]))[0])
+        return int(np.lexsort((groups.rows, self._find_limit(groups)[1]))[0])
 
     def reached(self, groups: Groups) -> float:
         """The largest m that all classes survive: at most all providers of the table but one."""
-        return self._limit(groups)[0] if len(groups) else super().reached(groups)
+        return self._find_limit(groups)[0] if len(groups) else super().reached(groups)
 
     def advice(self, groups: Groups) -> str:
-        """What the rule inside could ask for at this m, where that has a number to lower."""
-        most = count_members(groups.contributed, self.m)
+        """The parameters with which the rule inside passes at this m."""
+        max_members = count_members(groups.contributed, self.m)
         lines = [
-            f"{part.parameter}={least}"
+            f"{part.parameter}={value}"
             for part in split_rule(self.rule)
-            if isinstance(part, Rule) and (least := _passing(part, groups, most)) is not None
+            if isinstance(part, Rule)
+            and (value := _find_passing_parameter(part, groups, max_members)) is not None
         ]
         inside = f"at m={self.m} the rule inside passes with {' and '.join(lines)}" if lines else ""
         return f"{inside or 'the rule inside fails'}: weaken it, or ask for a smaller m."
@@ -188,7 +189,7 @@ class MPrivacy(Rule):
                 coalition = find_breaches(
                     self.rule, single, count_members(single.contributed, m)
                 ).of(0)
-            except UndecidedError:  # beyond what was asked: then it is not told
+            except UndecidedError:  # m + 1 is beyond the rule: no witness then
                 break
             if coalition is not None:
                 h = single.contributed.providers
@@ -200,14 +201,16 @@ class MPrivacy(Rule):
         return f"m-privacy m={self.m} ({self.rule})"
 
 
-def _passing(part: Rule, groups: Groups, most: NDArray[np.int64]) -> int | None:
-    """The largest parameter up to its own with which a row-monotone rule withstands coalitions."""
-    asked = getattr(part, part.parameter, None)
-    if not part.row_monotone or not isinstance(asked, int):
+def _find_passing_parameter(
+    part: Rule, groups: Groups, max_members: NDArray[np.int64]
+) -> int | None:
+    """The largest parameter, up to its own, with which the rule withstands the coalitions."""
+    required = getattr(part, part.parameter, None)
+    if not part.row_monotone or not isinstance(required, int):
         return None
 
     def passes(value: int) -> bool:
         weaker: Any = replace(part, **{part.parameter: value})  # type: ignore[type-var]
-        return not find_breaches(weaker, groups, most).broken.any()
+        return not find_breaches(weaker, groups, max_members).broken.any()
 
-    return bisect_left(range(1, asked + 1), True, key=lambda value: not passes(value)) or None
+    return bisect_left(range(1, required + 1), True, key=lambda value: not passes(value)) or None

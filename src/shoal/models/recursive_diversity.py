@@ -36,7 +36,7 @@ from shoal.core.theory.collusion import (
 )
 
 SETS = 1 << 18
-"""So many sets of values of one class are tried against coalitions."""
+"""How many sets of values of one class are tried against coalitions."""
 
 
 @dataclass(frozen=True)
@@ -114,22 +114,26 @@ class RecursiveDiversity(Rule):
         rank = np.arange(len(descending)) - h.start[h.class_]
         return h.largest(h.count), h.sum(np.where(rank >= self.l - 1, descending, 0))
 
-    def broken_by(self, groups: Groups, most: NDArray[np.int64]) -> Collusion:
-        """A coalition of at most ``most`` of each class's providers that breaks it.
+    def broken_by(self, groups: Groups, max_members: NDArray[np.int64]) -> Collusion:
+        """A coalition of at most ``max_members`` of each class's providers that breaks it.
 
         Each row that goes takes at most one from the tail, so a tail that stays long is safe.
         """
-        shares = groups.contributed_on(self.on)
+        contributed = groups.contributed_on(self.on)
         first, tail = self._first_and_tail(groups)
-        left = np.maximum(tail - find_largest_contributors(shares, most)[0], 0)
+        left = np.maximum(tail - find_largest_contributors(contributed, max_members)[0], 0)
         safe = is_at_most([first], [left], Fraction(self.c), strict=True)
 
-        def find(_: NDArray[np.int32], counts: ProviderCounts, most: int) -> list[int] | None:
-            return find_heaviest(self._weights(counts, most), counts, most, strict=True)
+        def find(
+            _: NDArray[np.int32], counts: ProviderCounts, max_members: int
+        ) -> list[int] | None:
+            return find_heaviest(
+                self._weights(counts, max_members), counts, max_members, strict=True
+            )
 
-        return search_classes(shares, most, ~self.holds(groups), find, safe)
+        return search_classes(contributed, max_members, ~self.holds(groups), find, safe)
 
-    def _weights(self, counts: ProviderCounts, most: int) -> Weights:
+    def _weights(self, counts: ProviderCounts, max_members: int) -> Weights:
         """x_s − c (|x| − x(B)) for the sets B of l − 1 values, s the most frequent of them.
 
         Only values that may be among the l − 1 most frequent once the coalition has gone.
@@ -138,8 +142,8 @@ class RecursiveDiversity(Rule):
         if self.l == 1:
             return cap_weights([over] * counts.shape[1], [under] * counts.shape[1])
         rows = counts.sum(axis=0)
-        least = np.sort(rows - sum_largest(counts.T, most))[-(self.l - 1)]
-        values = np.argsort(-rows, kind="stable")[: np.count_nonzero(rows >= least)]
+        threshold = np.sort(rows - sum_largest(counts.T, max_members))[-(self.l - 1)]
+        values = np.argsort(-rows, kind="stable")[: np.count_nonzero(rows >= threshold)]
         if math.comb(len(values), self.l - 1) > SETS:
             raise undecided_error(self)
         sets = np.array(list(combinations(values.tolist(), self.l - 1)))

@@ -27,8 +27,8 @@ from shoal.core.theory.collusion import (
 
 Whole = NDArray[Any]
 """Whole numbers: 64 bits wide, or Python's own where those could overflow."""
-AT_ONCE = 1 << 21
-"""So many classes times values are compared at once where values are unknown."""
+MAX_COMPARED = 1 << 21
+"""How many classes times values are compared at once where values are unknown."""
 
 
 @dataclass(frozen=True)
@@ -108,8 +108,8 @@ class TCloseness(Rule):
     def __post_init__(self) -> None:
         object.__setattr__(self, "t", parse_fraction(self.t, "t", 0, 1))
         if self.distance not in DISTANCES:
-            known = ", ".join(DISTANCES)
-            raise UsageError(f"There is no distance {self.distance!r}.", f"write one of {known}.")
+            names = ", ".join(DISTANCES)
+            raise UsageError(f"There is no distance {self.distance!r}.", f"write one of {names}.")
 
     @classmethod
     def probes(cls, axis: Axis | None) -> list[tuple[Mapping[str, Any], Self]]:
@@ -139,23 +139,28 @@ class TCloseness(Rule):
         """The distance of each class."""
         return divide_products(*self._moved(groups))
 
-    def broken_by(self, groups: Groups, most: NDArray[np.int64]) -> Collusion:
-        """A coalition of at most ``most`` of each class's providers that breaks it.
+    def broken_by(self, groups: Groups, max_members: NDArray[np.int64]) -> Collusion:
+        """A coalition of at most ``max_members`` of each class's providers that breaks it.
 
         Taking away r of n rows moves the distance by at most r / n, so many classes are safe.
         """
-        shares = groups.contributed_on(self.on)
-        moved = self.per_class(groups) + find_largest_contributors(shares, most)[0] / shares.rows
-        sums = SUMS[self.distance](shares.values)
+        contributed = groups.contributed_on(self.on)
+        moved = (
+            self.per_class(groups)
+            + find_largest_contributors(contributed, max_members)[0] / contributed.rows
+        )
+        sums = SUMS[self.distance](contributed.values)
 
-        def find(values: NDArray[np.int32], counts: ProviderCounts, most: int) -> list[int] | None:
-            exceeding, certain = find_exceeding(sums, Fraction(self.t), values, counts, most)
+        def find(
+            values: NDArray[np.int32], counts: ProviderCounts, max_members: int
+        ) -> list[int] | None:
+            exceeding, certain = find_exceeding(sums, Fraction(self.t), values, counts, max_members)
             if not certain:
                 raise undecided_error(self)
             return exceeding
 
         safe = np.asarray(moved < float(Fraction(self.t)) - NEAR)
-        return search_classes(shares, most, ~self.holds(groups), find, safe)
+        return search_classes(contributed, max_members, ~self.holds(groups), find, safe)
 
     def _moved(self, groups: Groups) -> tuple[list[Whole], list[Any]]:
         """Each class's distance as whole numbers: factors above and below the line."""
@@ -239,10 +244,10 @@ def _ordered(h: Histogram, kind: np.dtype[Any]) -> tuple[Whole, int]:
 def _by_known_values(
     h: Histogram, worst: Callable[[Whole, Whole, Whole], Whole], kind: np.dtype[Any]
 ) -> Whole:
-    """What ``worst`` says of each class, some classes at once.
+    """The result of ``worst`` for each class, some classes at once.
 
-    It is given c N − n T of each known value (classes, values), and what the unknown values of
-    the class and of all others weigh: b (N − n) more where the first are, n (B − b) less where
+    Its arguments are c N − n T of each known value (classes, values), and what the unknown values
+    of the class and of all others weigh: b (N − n) more where the first are, n (B − b) less where
     the others are.
     """
     everybody, size = int(h.total.sum()), len(h.occurring_values)
@@ -251,7 +256,7 @@ def _by_known_values(
         return moved
     place = np.full(h.axis.size, -1)
     place[h.occurring_values] = np.arange(size)
-    at_once = max(1, AT_ONCE // size)
+    at_once = max(1, MAX_COMPARED // size)
     for first in range(0, len(h.rows), at_once):
         part = h.take(np.arange(first, min(first + at_once, len(h.rows))))
         rows, known = part.rows.astype(kind), ~part.is_blank
@@ -304,7 +309,7 @@ def _gains(gap: Whole, more: Whole, less: Whole) -> tuple[Whole, Whole, Whole]:
 def _best_under(
     gains: tuple[Whole, Whole, Whole], begins: NDArray[np.intp]
 ) -> tuple[Whole, Whole, Whole]:
-    """The best gains among the nodes under each one above: they begin where ``begins`` says."""
+    """The best gains among the nodes under each one above, which begin at ``begins``."""
     first, second, both = gains
     best = both.copy()  # up to each node: two values under it, or under two nodes
     so_far = first.copy(), second.copy()
@@ -344,7 +349,6 @@ def _leaves(h: Histogram) -> Sums:
 
 
 def _nodes(h: Histogram) -> Sums:
-    """Of every level the nodes, and null."""
     last = h.axis.size
     levels = [range(last), *(level.starts.tolist() for level in h.axis.levels)]
     null = {h.axis.null_code} if h.axis.null else set()

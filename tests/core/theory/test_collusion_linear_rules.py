@@ -271,7 +271,7 @@ def test_nothing_is_approximated(monkeypatch):
     monkeypatch.setattr(signs, "MAX_PATTERNS", 2)
     with pytest.raises(UsageError, match="Hint: ask for fewer members"):
         TCloseness("0.06").broken_by(even, np.array([2]))
-    monkeypatch.setattr(entropy_diversity, "CLOSE", 0)
+    monkeypatch.setattr(entropy_diversity, "MAX_CLOSE", 0)
     with pytest.raises(UsageError, match="entropy-diversity l=4 exactly"):
         EntropyDiversity(4).broken_by(groups([np.array([[2, 1, 1, 1, 1]] * 2)]), np.array([1]))
 
