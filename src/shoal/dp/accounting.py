@@ -44,9 +44,9 @@ COMPOSITIONS = BASIC, ADVANCED, ZCDP = "basic", "advanced", "zcdp"
 _LONG = Context(prec=50)
 _DIGITS = 12
 """So many digits a computed bound has, the last one rounded up."""
-_LEAST = Fraction(1, 10**20)
+_MIN_RHO = Fraction(1, 10**20)
 """A smaller ρ is taken to be this one: the library cannot convert it."""
-_FARTHEST = 1000
+_MAX_GROUP_EPSILON = 1000
 """Beyond this ε any δ of a group of two is taken to be 1."""
 _STEPS = 1000
 """What is left is found to a thousandth of ε, rounded down."""
@@ -124,7 +124,7 @@ def convert_concentrated(rho: Fraction, delta: Fraction) -> Spend:
     space = library.atom_domain(T=float, nan=False), library.absolute_distance(T=float)
     gauss = library.c.make_zCDP_to_approxDP(library.m.make_gaussian(*space, 1.0))
     # noise of scale 1 at a distance d has ρ = d²/2; a smaller δ only makes ε larger
-    epsilon = gauss.map(_distance(max(rho, _LEAST))).epsilon(round_down(delta))
+    epsilon = gauss.map(_distance(max(rho, _MIN_RHO))).epsilon(round_down(delta))
     return Spend(round_up(epsilon), delta, rho)
 
 
@@ -134,7 +134,7 @@ def convert_to_replacement(spend: Spend) -> Spend:
     >>> print(convert_to_replacement(Spend(1, 1e-6)))
     ε 2, δ 0.00000371829
     """
-    if spend.epsilon > _FARTHEST:
+    if spend.epsilon > _MAX_GROUP_EPSILON:
         delta = Fraction(bool(spend.delta))
     else:
         delta = min((1 + _above(_LONG.exp(_decimal(spend.epsilon)))) * spend.delta, Fraction(1))

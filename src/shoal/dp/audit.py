@@ -12,39 +12,11 @@ confidence, whatever the mechanism is.
 Ding, Wang, Wang, Zhang, Kifer: Detecting violations of differential privacy, CCS 2018.
 Jagielski, Ullman, Oprea: Auditing differentially private machine learning, NeurIPS 2020.
 
-The event is a threshold on one of a few statistics of the output (`shoal.dp.audit`). It is
-chosen on the first half of the runs and counted on the second, so that the choice does not flatter;
-either table may be the likelier one. A bound above the claimed ε disproves the claim. One below it
-proves nothing: other tables, another event or more runs may show more, and so many runs never show
-more than ``most``.
-
-Lower bounds on ε and ρ: how far apart two tables' outputs are, from how often an event happens.
-
-An event that happens with chance p on one of two neighbouring tables, and with chance q on the
-other, proves ε >= ln((p - δ) / q). Both are known by counts alone: Clopper and Pearson (The use of
-confidence or fiducial limits, Biometrika 1934) bound p from below and q from above, each with half
-of the doubt.
-
-With δ > 0 that says little: Gaussian noise spends its ε on events as rare as δ. Where ρ of
-zero-concentrated privacy is claimed too, the same event bounds that from below: what is left of an
-output after asking for one event is no further apart than the outputs, so that for all α > 1
-ρ >= D_α(P[M(D) in E] ‖ P[M(D') in E]) / α, D_α the Rényi divergence of two coins (Bun, Steinke:
-Concentrated differential privacy, TCC 2016).
-
-No bound from above comes of it: another event, or other tables, may prove more.
-
-What an auditor looks at in the outputs of a mechanism: numbers that may tell two tables apart.
-
-Every output is a row of cells. The person's own cells are those in which the two tables differ. Sum
-and nearness are the likelihood ratios of Gaussian and of Laplace noise, meeting exactly that of
-randomised response; the person's cells beside the others betray noise that is used twice. Two look
-at all cells: a linear separator, learnt from runs that nothing else is decided by (Fisher: The use
-of multiple measurements in taxonomic problems, 1936), sees what leaks into cells that the person is
-not in; cells that are met exactly, the person's and all others together, betray counts that are now
-and then published without noise.
-
-It does not see what none of these numbers shows: a leak into the variance of a cell, into the order
-of rows, or into two cells together of which each alone is as it should be.
+The event is a threshold on one of a few statistics of the output (`OutputStatistics`). It is chosen
+on the first half of the runs and counted on the second, so that the choice does not flatter; either
+table may be the likelier one. A bound above the claimed ε disproves the claim. One below it proves
+nothing: other tables, another event or more runs may show more, and so many runs never show more
+than ``most``.
 """
 
 from __future__ import annotations
@@ -52,6 +24,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -62,7 +35,7 @@ from shoal.core.model import parse_whole_number
 from shoal.core.release import EDITION, to_json_value
 from shoal.core.spend import Number, Spend, parse_spend
 
-# Lower bounds on ε and ρ: how far apart two tables' outputs are, from how often an event happens.
+# Lower bounds on ε and ρ, from how often an event happens
 
 
 MAX_THRESHOLDS = 250
@@ -109,7 +82,14 @@ class BoundMaker:
             return np.asarray(np.log(likely / bound_share_above(other, runs, self.doubt)))
 
     def rho(self, hits: Any, other: Any, runs: int) -> NDArray[np.float64]:
-        """Lower bounds on ρ, by the best of several orders; 0 where nothing is proven."""
+        """Lower bounds on ρ, by the best of several orders; 0 where nothing is proven.
+
+        With δ > 0 a bound on ε says little: Gaussian noise spends its ε on events as rare as δ.
+        Where ρ of zero-concentrated privacy is claimed too, the same event bounds that: what is
+        left of an output after asking for one event is no further apart than the outputs, so that
+        for all α > 1 ρ >= D_α(P[M(D) in E] ‖ P[M(D') in E]) / α, D_α the Rényi divergence of two
+        coins (Bun, Steinke: Concentrated differential privacy, TCC 2016).
+        """
         p, q = bound_share_below(hits, runs, self.doubt), bound_share_above(other, runs, self.doubt)
         p = np.maximum(p, q)  # equal coins: nothing
         p, q = (np.clip(side, 1e-12, 1 - 1e-12)[..., np.newaxis] for side in (p, q))
@@ -162,7 +142,7 @@ def bound_share_above(hits: ArrayLike, runs: int, doubt: float) -> NDArray[np.fl
     return 1.0 - bound_share_below(runs - np.asarray(hits), runs, doubt)
 
 
-# What an auditor looks at in the outputs of a mechanism: numbers that may tell two tables apart.
+# What is looked at in the outputs of a mechanism
 
 
 EVENTS = (
@@ -177,7 +157,7 @@ EVENTS = (
 """What is looked at where nobody says: the best of them is chosen."""
 FITTED = EVENTS[-1:]
 """Those that are learnt from outputs."""
-TELLING, MOST = 2.5, 100
+MIN_STANDARD_ERRORS, MAX_WEIGHED_CELLS = 2.5, 100
 """A cell is weighed where its means differ by so many standard errors; at most so many cells."""
 OWN_NOISE = 0.1
 """The share of a cell's covariance with others that is taken for chance."""
@@ -194,9 +174,9 @@ class RunOutputs:
     """How many cells each run printed, where they are not even as many as there are."""
 
     @classmethod
-    def of(cls, found: Sequence[Any], size: int) -> RunOutputs:
+    def of(cls, outputs: Sequence[Any], size: int) -> RunOutputs:
         """The outputs of runs on a table of so many cells; of other lengths only that is known."""
-        rows = [np.asarray(output, np.float64).ravel() for output in found]
+        rows = [np.asarray(output, np.float64).ravel() for output in outputs]
         lengths = np.array([len(row) for row in rows])
         cells = np.full((len(rows), size), np.nan)
         for row, into in zip(rows, cells, strict=True):
@@ -213,7 +193,18 @@ class RunOutputs:
 
 @dataclass(frozen=True)
 class OutputStatistics:
-    """The statistics of outputs, in the order of ``EVENTS``."""
+    """Numbers that may tell two tables apart, of each output, in the order of ``EVENTS``.
+
+    The person's own cells are those in which the two tables differ. Sum and nearness are the
+    likelihood ratios of Gaussian and of Laplace noise, meeting exactly that of randomised response;
+    the person's cells beside the others betray noise that is used twice. Two look at all cells: a
+    linear separator, learnt from runs that nothing else is decided by, sees what leaks into cells
+    that the person is not in; cells that are met exactly, the person's and all others together,
+    betray counts that are now and then published without noise.
+
+    It does not see what none of these numbers shows: a leak into the variance of a cell, into the
+    order of rows, or into two cells together of which each alone is as it should be.
+    """
 
     before: Floats
     after: Floats
@@ -232,7 +223,7 @@ class OutputStatistics:
     def __call__(self, outputs: RunOutputs) -> Floats:
         """A row of statistics for each output."""
         own = self.before != self.after
-        here, there, cells = self.before[own], self.after[own], self._filled(outputs)
+        here, there, cells = self.before[own], self.after[own], self._fill(outputs)
         mine, others = cells[:, own], cells[:, ~own] - self.before[~own]
         noise = others.mean(axis=1) if others.shape[1] else np.zeros(len(cells))
         side, whole = np.sign(there - here), outputs.lengths == len(own)
@@ -249,7 +240,7 @@ class OutputStatistics:
         )
         return np.stack(statistics, axis=1).astype(np.float64)
 
-    def _filled(self, outputs: RunOutputs) -> Floats:
+    def _fill(self, outputs: RunOutputs) -> Floats:
         """The cells, with what says nothing of either table where none is printed."""
         middle = (self.before + self.after) / 2
         middle[self.before == self.after] += 0.5  # not met exactly
@@ -264,24 +255,27 @@ class OutputStatistics:
 def fit_separator(one: Floats, other: Floats) -> Floats:
     """The weights of Fisher's linear separator of two sets of rows; 0 for what tells nothing.
 
+    Fisher: The use of multiple measurements in taxonomic problems, 1936.
+
     >>> rng = np.random.default_rng(0)
     >>> noise = rng.normal(size=(2, 500, 3))
     >>> (fit_separator(noise[0], noise[1] + [0, 1, 0]) > 0.3).tolist()
     [False, True, False]
     """
-    apart = other.mean(axis=0) - one.mean(axis=0)
+    difference = other.mean(axis=0) - one.mean(axis=0)
     error = np.sqrt(one.var(axis=0) / len(one) + other.var(axis=0) / len(other)) + 1e-9
-    weights, telling = np.zeros(one.shape[1]), np.abs(apart) / error
-    used = np.flatnonzero(telling > TELLING)
-    used = used[np.argsort(-telling[used], kind="stable")[:MOST]]
+    weights, significance = np.zeros(one.shape[1]), np.abs(difference) / error
+    used = np.flatnonzero(significance > MIN_STANDARD_ERRORS)
+    used = used[np.argsort(-significance[used], kind="stable")[:MAX_WEIGHED_CELLS]]
     if len(used):
         within = sum(np.atleast_2d(np.cov(side[:, used], rowvar=False)) for side in (one, other))
         own = np.diag(np.diag(within) + 1e-6)
-        weights[used] = np.linalg.solve((1 - OWN_NOISE) * within + OWN_NOISE * own, apart[used])
+        shrunk = (1 - OWN_NOISE) * within + OWN_NOISE * own
+        weights[used] = np.linalg.solve(shrunk, difference[used])
     return weights
 
 
-# Auditing: how private a mechanism can be at most, found out by running it.
+# The audit
 
 
 Mechanism = Callable[[NDArray[np.int64], np.random.Generator | None], ArrayLike]
@@ -292,7 +286,7 @@ Of many runs at once: from an array of runs × cells to one of the same shape.
 Statistic = Callable[[Any], float]
 """A number that an adversary makes of what is published."""
 
-RUNS, FEWEST = 4_000, 100
+RUNS, MIN_RUNS = 4_000, 100
 RUNS_PER_REPORT = 100
 """So many runs, one by one, between two words about progress."""
 CONFIDENCE = 0.99
@@ -334,12 +328,12 @@ class EpsilonAudit:
             "epsilon_low": self.epsilon_low,
             "claimed": self.claimed.to_json(),
             "holds": self.holds,
-            **to_json_value(
-                {
-                    name: getattr(self, name)
-                    for name in ("confidence", "runs", "most", "event", "hits", "rho_low")
-                }
-            ),
+            "confidence": to_json_value(self.confidence),
+            "runs": to_json_value(self.runs),
+            "most": to_json_value(self.most),
+            "event": self.event,
+            "hits": list(self.hits),
+            "rho_low": to_json_value(self.rho_low),
         }
 
     def __str__(self) -> str:
@@ -368,23 +362,51 @@ def audit_epsilon(
 ) -> EpsilonAudit:
     """Run a mechanism on two neighbouring tables, and bound its ε from below.
 
-    ``before`` and ``after`` are counts (or codes) that one person makes different; the mechanism
-    is called with one of them and a random generator (None without a ``seed``), and returns what
-    it publishes. With ``at_once`` above 1 it is called with so many copies, a row each, and returns
-    a row for each: noise that is drawn in one call is drawn sooner. ``statistic`` makes a number of
-    one output; without one, a few common ones are tried. ``rho`` is the zero-concentrated privacy
-    that is claimed too, as it is of Gaussian noise.
+    Parameters
+    ----------
+    mechanism : callable
+        Called with one of the tables and a random generator (None without a ``seed``); returns
+        what it publishes.
+    before, after : array_like
+        Counts (or codes) that one person makes different.
+    epsilon, delta : number
+        The privacy that is claimed.
+    rho : number, optional
+        The zero-concentrated privacy that is claimed too, as it is of Gaussian noise.
+    runs : int
+        How often the mechanism is run on each table.
+    at_once : int
+        Above 1 the mechanism is called with so many copies, a row each, and returns a row for each:
+        noise that is drawn in one call is drawn sooner.
+    confidence : float
+        The chance with which the bounds hold.
+    statistic : callable, optional
+        Makes a number of one output; without it a few common ones are tried.
+    seed : int, optional
+        Makes the runs repeatable.
+    progress : callable, optional
+        Called with a step, how many runs are done and how many there are.
 
+    Returns
+    -------
+    EpsilonAudit
+        The bounds, and whether the claim withstood them.
+
+    Raises
+    ------
+    UsageError
+        Where the tables are no neighbours, or a parameter is out of its range.
+
+    Examples
+    --------
     >>> def bare(counts, rng):
     ...     return counts
     >>> audit_epsilon(bare, [3, 5], [3, 6], epsilon=1).holds
     False
     """
-    spent, runs = parse_spend(epsilon, delta), parse_whole_number(runs, "runs", FEWEST)
-    claimed, at_once = (
-        Spend(spent.epsilon, spent.delta, rho),
-        parse_whole_number(at_once, "at_once", 1),
-    )
+    spend, runs = parse_spend(epsilon, delta), parse_whole_number(runs, "runs", MIN_RUNS)
+    claimed = Spend(spend.epsilon, spend.delta, rho)
+    at_once = parse_whole_number(at_once, "at_once", 1)
     if not 0 < confidence < 1:
         raise UsageError("A confidence is between 0 and 1.", "write for example confidence=0.99.")
     rng = None if seed is None else np.random.default_rng(seed)
@@ -419,11 +441,11 @@ class _Running:
 
     def parts(self, runs: int) -> Iterator[tuple[Any, Any]]:
         """The outputs of so many runs on each of the tables, some runs after the other."""
-        done, most = 0, max(self.at_once, RUNS_PER_REPORT if self.at_once == 1 else 1)
+        done, batch = 0, RUNS_PER_REPORT if self.at_once == 1 else self.at_once
         while done < runs:
-            many = min(most, runs - done)
-            yield self._run_singly(many) if self.at_once == 1 else self._run_in_batch(many)
-            done += many
+            number = min(batch, runs - done)
+            yield self._run_singly(number) if self.at_once == 1 else self._run_in_batch(number)
+            done += number
 
     def _run_singly(self, runs: int) -> tuple[Any, Any]:
         pair: tuple[list[Any], list[Any]] = ([], [])
@@ -439,8 +461,8 @@ class _Running:
         )
         return (first, second) if self.bare else (self._outputs(first), self._outputs(second))
 
-    def _outputs(self, found: Sequence[Any]) -> RunOutputs:
-        return RunOutputs.of(found, len(self.tables[0]))
+    def _outputs(self, outputs: Sequence[Any]) -> RunOutputs:
+        return RunOutputs.of(outputs, len(self.tables[0]))
 
 
 def _collect_statistics(
@@ -454,9 +476,11 @@ def _collect_statistics(
     What is learnt from outputs is learnt from the first quarter of the runs.
     """
     statistics: tuple[list[Any], list[Any]] = ([], [])
-    look: Callable[[Any], Any] = _apply_statistic(statistic)
+    look: Callable[[Any], Any]
     done, first = 0, runs // 4
-    if statistic is None:
+    if statistic is not None:
+        look = partial(_apply_statistic, statistic)
+    else:
         parts = list(running.parts(first))
         learnt = [RunOutputs.joined([part[i] for part in parts]) for i in (0, 1)]
         look, done = OutputStatistics.of(*running.tables, *learnt), first
@@ -471,15 +495,10 @@ def _collect_statistics(
     return before_runs, after_runs
 
 
-def _apply_statistic(statistic: Statistic | None) -> Callable[[Any], list[tuple[float]]]:
-    """Somebody's own number of each output; none at all is the smallest."""
-
-    def look(outputs: Any) -> list[tuple[float]]:
-        assert statistic is not None
-        numbers = [float(statistic(output)) for output in outputs]
-        return [(-math.inf if math.isnan(number) else number,) for number in numbers]
-
-    return look
+def _apply_statistic(statistic: Statistic, outputs: Any) -> list[tuple[float]]:
+    """The number of each output; none at all is the smallest."""
+    numbers = [float(statistic(output)) for output in outputs]
+    return [(-math.inf if math.isnan(number) else number,) for number in numbers]
 
 
 def _choose_and_count(
@@ -490,23 +509,23 @@ def _choose_and_count(
     names: Sequence[str],
 ) -> EpsilonAudit:
     """Choose the event on the first half of the runs, and count it on the second."""
-    doubts = BoundMaker(float(claimed.delta), (1 - confidence) / 2, claimed.rho is not None)
-    half = len(before_runs) // 2
+    bounds = BoundMaker(float(claimed.delta), (1 - confidence) / 2, claimed.rho is not None)
+    runs, half, quarter = len(before_runs), len(before_runs) // 2, len(before_runs) // 4
 
-    def best(
-        statistic: int,
-    ) -> ThresholdEvent:  # what is learnt from runs is not chosen by the same runs
-        first = len(before_runs) // 4 if names[statistic] in FITTED else 0
-        return doubts.best(before_runs[first:half], after_runs[first:half], statistic)
+    def choose_event(statistic: int) -> ThresholdEvent:
+        # What is learnt from runs is not chosen by the same runs.
+        first = quarter if names[statistic] in FITTED else 0
+        return bounds.best(before_runs[first:half], after_runs[first:half], statistic)
 
-    event = max((best(i) for i in range(before_runs.shape[1])), key=lambda event: event.bound)
-    hits, counted = event.counts(before_runs[half:], after_runs[half:]), len(before_runs) - half
-    low, most = (doubts.epsilon(*pair, counted) for pair in (hits, (counted, 0)))
-    rho_low = None if claimed.rho is None else float(doubts.rho(*hits, counted))
+    events = map(choose_event, range(before_runs.shape[1]))
+    event = max(events, key=lambda event: event.bound)
+    hits, counted_runs = event.counts(before_runs[half:], after_runs[half:]), runs - half
+    low, most = (bounds.epsilon(*pair, counted_runs) for pair in (hits, (counted_runs, 0)))
+    rho_low = None if claimed.rho is None else float(bounds.rho(*hits, counted_runs))
     return EpsilonAudit(
         epsilon_low=max(float(low), 0.0),
         claimed=claimed,
-        runs=len(before_runs),
+        runs=runs,
         confidence=confidence,
         most=float(most),
         event=names[event.statistic],

@@ -41,13 +41,13 @@ CHANGE, PRESENCE = "change", "add or remove"
 SUM_TOLERANCE = Fraction(1, 10**6)
 """Probabilities of values may miss 1 by so much: thirds are written with a few digits."""
 OTHERS, STEPS = (0.1, 0.5, 1.0, 2.0), 20
-"""The ε that are drawn beside the asked one, and the steps of a curve."""
+"""The ε whose curves stand beside the requested one, and the steps of a curve."""
 CLOSE, FAR = 0.05, 4.0
-"""Not drawn: an ε this near to the asked one, in parts of it, or with a larger exponent."""
+"""Not drawn: an ε this near to the requested one, in parts of it, or with a larger exponent."""
 MIN_DOUBT = 1e-9
-"""A belief nearer than this to certainty is told as if it were so near."""
+"""A belief nearer than this to certainty is written as if it were so near."""
 EXTRA_EPSILON = 0.1
-"""With δ > 0 the odds are told to move by a factor whose ε is larger by this part of it."""
+"""With δ > 0 the odds are said to move by a factor whose ε is larger by this part of it."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class BeliefBounds:
 
 
 def format_share(share: float) -> str:
-    """A share as a person reads it; what is not certain is never told as if it were.
+    """A share as a person reads it; what is not certain is never written as if it were.
 
     >>> [format_share(share) for share in (0, 0.0393, 0.4, 0.99995, 1)]
     ['0 %', '3.93 %', '40 %', '>99.9 %', '100 %']
@@ -118,9 +118,9 @@ def bound_improbable_in_paper(epsilon: float, delta: float) -> float:
 
 
 def compute_belief_curves(epsilon: float, exponent: float) -> list[dict[str, Any]]:
-    """Belief after against belief before, for charts: of the asked ε first, and of a few others.
+    """Belief after against belief before, for charts: of this ε first, and of a few others.
 
-    Each has the ``exponent`` that its ε makes, and points: before, the least and the most after.
+    Each has the ``exponent`` that its ε makes, and points: before, and the ends of the range after.
     They are dense along both, where a steep curve leaves one of the two no room.
     """
     factor = exponent / epsilon
@@ -131,11 +131,11 @@ def compute_belief_curves(epsilon: float, exponent: float) -> list[dict[str, Any
     ]
     return [
         {
-            "epsilon": drawn_epsilon,
-            "exponent": drawn_epsilon * factor,
-            "points": _points(drawn_epsilon * factor),
+            "epsilon": curve_epsilon,
+            "exponent": curve_epsilon * factor,
+            "points": _points(curve_epsilon * factor),
         }
-        for drawn_epsilon in (epsilon, *others)
+        for curve_epsilon in (epsilon, *others)
     ]
 
 
@@ -164,9 +164,9 @@ def _belief(about: str, before: Fraction, spend: Spend, steps: int) -> BeliefBou
         delta = min(1.0, delta * (1 + math.exp(min(epsilon, 700.0))))
     more = EXTRA_EPSILON * steps * epsilon if delta else 0.0
     exponent = steps * epsilon + more
-    least, most = move_belief(float(before), exponent)
+    ends = move_belief(float(before), exponent)
     failing = bound_improbable(steps * epsilon, delta, more)
-    return BeliefBounds(about, float(before), least, most, exponent, failing)
+    return BeliefBounds(about, float(before), *ends, exponent, failing)
 
 
 def _priors(prior: Prior, about: str) -> list[tuple[str, Fraction]]:

@@ -28,12 +28,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.core import hierarchy as lv
 from shoal.core.axis import Axis, Level
 from shoal.core.column import Column, Value, quote_name, role_hint, toml_key
 from shoal.core.errors import HierarchyError, InputError, SchemaError, join_errors
 from shoal.core.hierarchy import (
     DATE_LEVELS,
+    MAX_WHOLE_NUMBERS,
     Dates,
     EqualFrequency,
     EqualWidth,
@@ -42,6 +42,9 @@ from shoal.core.hierarchy import (
     Intervals,
     Prefixes,
     Tree,
+    are_whole,
+    decimal_fraction,
+    parse_leaf,
 )
 from shoal.core.labels import (
     NULL_MARKS,
@@ -141,8 +144,7 @@ class Bins:
             read, how = self._read_as_empty()
             return InputError(
                 f"{column} is empty in {format_count(empty, 'row')}{read}, and its domain does "
-                "not say "
-                "that it may be.",
+                "not say that it may be.",
                 how + _under(self.name, 'domain = [""]') + ', or "" beside the values it lists.',
             )
         if self.single:
@@ -158,7 +160,7 @@ class Bins:
 
     def _read_as_empty(self) -> tuple[str, str]:
         """Where a listed value is a mark that readers take for null: that, and what to do."""
-        mark = next((null_mark for null_mark in NULL_MARKS if null_mark in self.leaves), None)
+        mark = next((mark for mark in NULL_MARKS if mark in self.leaves), None)
         if mark is None:
             return "", ""
         return (
@@ -179,9 +181,9 @@ class Bins:
 
 
 def build_all_bins(schema: Schema) -> tuple[Bins, ...]:
-    """The bins of all quasi-identifiers and sensitive columns; SchemaError with all that is amiss.
+    """The bins of all quasi-identifiers and sensitive columns; SchemaError with all that is wrong.
 
-    >>> [one.name for one in build_all_bins(Schema((Column("sex", "quasi", domain=("F", "M")),)))]
+    >>> [bins.name for bins in build_all_bins(Schema((Column("sex", "quasi", domain=("F", "M")),)))]
     ['sex']
     """
     if schema.keep:
@@ -191,14 +193,14 @@ def build_all_bins(schema: Schema) -> tuple[Bins, ...]:
             f"{role_hint(name)}; or identifier, to leave it out.",
         )
     column_bins: list[Bins] = []
-    amiss: list[InputError] = []
+    errors: list[InputError] = []
     for column in (*schema.quasi, *schema.sensitive):
         try:
             column_bins.append(build_bins(column))
         except SchemaError as error:
-            amiss.append(error)
-    if amiss:
-        raise _several_open(amiss) or join_errors(amiss)
+            errors.append(error)
+    if errors:
+        raise _several_open(errors) or join_errors(errors)
     return tuple(column_bins)
 
 
@@ -214,7 +216,7 @@ def build_bins(column: Column) -> Bins:
     if stated or isinstance(column.hierarchy, Tree):
         return _listed(column, kind, stated, null)
     if kind not in ("number", "date") or column.bounds is None:
-        raise _open(column, kind)
+        raise _open_domain_error(column, kind)
     level, places = _dates(column) if kind == "date" else _numbers(column, column.bounds)
     if len(level.labels) > MAX_BINS:
         raise _too_many(column, len(level.labels))
@@ -228,10 +230,10 @@ def build_bins(column: Column) -> Bins:
     return Bins(column.name, kind, shown, null, (), starts, column.bounds, single)
 
 
-def _half_open(labels: Sequence[str], single: bool, alone: bool) -> tuple[str, ...]:
+def _half_open(labels: Sequence[str], single: bool, ends_at_bound: bool) -> tuple[str, ...]:
     """Intervals from one number up to another that they do not have; `single` numbers as they are.
 
-    `alone`: the last interval begins at the upper bound, beyond which there is nothing.
+    `ends_at_bound`: the last interval begins at the upper bound, beyond which there is nothing.
 
     >>> _half_open(["[10-19]", "[-5 - -1]", "<20", "[0.5, 1[", "[60-64]"], False, True)
     ('[10, 20[', '[-5, 0[', '<20', '[0.5, 1[', '60')
@@ -241,7 +243,7 @@ def _half_open(labels: Sequence[str], single: bool, alone: bool) -> tuple[str, .
         low, high = read_range(label) or ("", "")
         wide = f"[{low}, {format_number(float(high) + 1)}[" if low else label
         half_open.append(low if single else wide)
-    if alone and half_open[-1].startswith("["):
+    if ends_at_bound and half_open[-1].startswith("["):
         half_open[-1] = half_open[-1][1:].partition(",")[0]
     return tuple(half_open)
 
@@ -286,7 +288,7 @@ def _listed(column: Column, kind: str, stated: tuple[Any, ...], null: bool) -> B
 
 def _value(column: Column, kind: str, value: Any) -> Any:
     """A value of the domain as the table has it."""
-    leaf = lv.parse_leaf(format_value(value), kind)
+    leaf = parse_leaf(format_value(value), kind)
     if leaf is None:
         raise SchemaError(
             f"Column {quote_name(column.name)} is a {kind}, and its domain has values that are "
@@ -301,7 +303,7 @@ def _dates(column: Column) -> tuple[Level, NDArray[np.float64]]:
     hierarchy = column.hierarchy
     stated = isinstance(hierarchy, Dates) and hierarchy.levels != DATE_LEVELS
     finest = hierarchy.levels[0] if stated and isinstance(hierarchy, Dates) else "year"
-    axis = _grown(column, "date", Dates((finest,)), [])
+    axis = _grow(column, "date", Dates((finest,)), [])
     if finest == "day":
         days = tuple(map(format_value, axis.leaves))
         return Level(np.arange(len(days), dtype=np.int32), days), _places(axis)
@@ -311,20 +313,20 @@ def _dates(column: Column) -> tuple[Level, NDArray[np.float64]]:
 def _numbers(column: Column, bounds: tuple[float, float]) -> tuple[Level, NDArray[np.float64]]:
     """The finest intervals of the hierarchy, or readable ones; and the numbers they begin at."""
     hierarchy = column.hierarchy
-    filled = lv.are_whole(bounds) and bounds[1] - bounds[0] < lv.MAX_WHOLE_NUMBERS
+    filled = are_whole(bounds) and bounds[1] - bounds[0] < MAX_WHOLE_NUMBERS
     if isinstance(hierarchy, EqualWidth) and filled:
-        axis = _grown(column, "number", hierarchy, [])
+        axis = _grow(column, "number", hierarchy, [])
     else:
         steps = hierarchy if isinstance(hierarchy, Intervals) else Intervals((_readable(*bounds),))
-        axis = _grown(column, "number", steps, _edges(column, steps, bounds))
+        axis = _grow(column, "number", steps, _edges(column, steps, bounds))
     return axis.levels[0], _places(axis)
 
 
 def _edges(column: Column, steps: Intervals, bounds: tuple[float, float]) -> list[float]:
     """Where the finest intervals begin, between the bounds."""
     low, high = bounds
-    width, origin = lv.decimal_fraction(steps.widths[0]), lv.decimal_fraction(steps.origin)
-    first, last = (math.floor((lv.decimal_fraction(end) - origin) / width) for end in bounds)
+    width, origin = decimal_fraction(steps.widths[0]), decimal_fraction(steps.origin)
+    first, last = (math.floor((decimal_fraction(end) - origin) / width) for end in bounds)
     if last - first > MAX_BINS:
         raise _too_many(column, last - first + 1)
     inner = [float(origin + index * width) for index in range(first + 1, last + 1)]
@@ -338,14 +340,14 @@ def _readable(low: float, high: float) -> float:
     >>> _readable(17, 90), _readable(0, 1e6), _readable(1, 16), _readable(0, 2.5)
     (5.0, 100000.0, 1.0, 0.2)
     """
-    whole = lv.are_whole([low, high])
+    whole = are_whole([low, high])
     power = max(math.floor(math.log10((high - low) / MAX_READABLE_BINS)), 0 if whole else -math.inf)
     while True:
         for digit in (1, 2, 5):
-            width = lv.decimal_fraction(float(f"{digit}e{power}"))
+            width = decimal_fraction(float(f"{digit}e{power}"))
             count = (
-                math.floor(lv.decimal_fraction(high) / width)
-                - math.floor(lv.decimal_fraction(low) / width)
+                math.floor(decimal_fraction(high) / width)
+                - math.floor(decimal_fraction(low) / width)
                 + 1
             )
             if count <= MAX_READABLE_BINS:
@@ -353,14 +355,14 @@ def _readable(low: float, high: float) -> float:
         power += 1
 
 
-def _grown(column: Column, kind: str, hierarchy: Hierarchy, values: Sequence[float]) -> Axis:
+def _grow(column: Column, kind: str, hierarchy: Hierarchy, values: Sequence[float]) -> Axis:
     """The axis over the bounds: its leaves are all whole numbers between them, or the edges."""
     try:
         axis = hierarchy.grow(column.name, kind, values, None, False, column.bounds)
     except HierarchyError as error:
         raise SchemaError(error.fact, error.hint) from error
     if not axis.leaves:
-        raise _too_many(column, lv.MAX_WHOLE_NUMBERS)
+        raise _too_many(column, MAX_WHOLE_NUMBERS)
     return axis
 
 
@@ -369,8 +371,7 @@ def _places(axis: Axis) -> NDArray[np.float64]:
     return axis.positions
 
 
-def _open(column: Column, kind: str) -> OpenDomainError:
-    """The schema does not say what the column may hold."""
+def _open_domain_error(column: Column, kind: str) -> OpenDomainError:
     if kind in ("", "number", "date"):
         low, high = (_FIRST.toordinal(), _LAST.toordinal()) if kind == "date" else (0, 120)
         fact, hint = (
@@ -407,14 +408,14 @@ class OpenDomainError(SchemaError):
         return error
 
 
-FEW = 5
+MAX_HINTED_COLUMNS = 5
 """For so many columns the lines to type are worth reading."""
 
 
-def _several_open(amiss: Sequence[InputError]) -> SchemaError | None:
+def _several_open(errors: Sequence[InputError]) -> SchemaError | None:
     """What the schema lacks of several columns, in one sentence; None where more is wrong."""
-    open_ = [error for error in amiss if isinstance(error, OpenDomainError)]
-    if len(open_) <= FEW or len(open_) < len(amiss):
+    open_ = [error for error in errors if isinstance(error, OpenDomainError)]
+    if len(open_) <= MAX_HINTED_COLUMNS or len(open_) < len(errors):
         return None
     names = ", ".join(quote_name(error.column) for error in open_)
     return SchemaError(

@@ -44,12 +44,11 @@ def make_consistent(tables: Mapping[Key, NDArray[Any]], sizes: Sequence[int]) ->
         if list(key) != sorted(set(key)):
             raise ValueError("a table's columns are numbered in ascending order")
         shaped[key] = np.asarray(table, dtype=np.float64).reshape([sizes[at] for at in key])
-    agreeing = _agreeing(shaped, sizes)
+    agreeing = _average_residuals(shaped, sizes)
     return {key: table.reshape(np.shape(tables[key])) for key, table in agreeing.items()}
 
 
-def _agreeing(tables: Tables, sizes: Sequence[int]) -> Tables:
-    """Residuals apart, their weighted means, and the tables put together from them."""
+def _average_residuals(tables: Tables, sizes: Sequence[int]) -> Tables:
     sums: dict[Key, Any] = defaultdict(float)
     weights: dict[Key, float] = defaultdict(float)
     for key, table in tables.items():
@@ -58,7 +57,7 @@ def _agreeing(tables: Tables, sizes: Sequence[int]) -> Tables:
             sums[inner] = sums[inner] + weight * _residual(table, key, inner)
             weights[inner] += weight
     means = {inner: sums[inner] / weights[inner] for inner in sums}
-    return {key: _assembled(key, means, sizes) for key in tables}
+    return {key: _assemble(key, means, sizes) for key in tables}
 
 
 def compute_estimate_deviations(tables: Collection[Key], sizes: Sequence[int]) -> dict[Key, float]:
@@ -106,7 +105,7 @@ def _residual(table: Floats, key: Key, inner: Key) -> Floats:
     return left
 
 
-def _assembled(key: Key, residuals: Mapping[Key, Floats], sizes: Sequence[int]) -> Floats:
+def _assemble(key: Key, residuals: Mapping[Key, Floats], sizes: Sequence[int]) -> Floats:
     """The table over these columns: each residual, spread evenly over the columns it lacks."""
     table = np.zeros([sizes[at] for at in key])
     for inner in _subsets(key):

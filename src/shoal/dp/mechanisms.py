@@ -73,28 +73,28 @@ class Noise:
 
 
 @translate_refusals()
-def calibrate_noise(asked: Spend, contributions: int) -> Noise:
-    """The least noise under which so many counts about each person spend no more than is asked.
+def calibrate_noise(budget: Spend, contributions: int) -> Noise:
+    """The least noise under which so many counts about each person spend no more than a budget.
 
     >>> from shoal.core.spend import parse_spend
-    >>> made = calibrate_noise(parse_spend(1), contributions=3)
-    >>> made.name, made.scale, round(made.deviation, 3)
+    >>> noise = calibrate_noise(parse_spend(1), contributions=3)
+    >>> noise.name, noise.scale, round(noise.deviation, 3)
     ('discrete Laplace', 3.0, 4.223)
     """
     if contributions < 1:
         raise UsageError("Nothing is counted.", "name at least one marginal.")
-    if not asked.epsilon > 0:
+    if not budget.epsilon > 0:
         raise UsageError("Epsilon must be more than 0.", "write for example --epsilon 1.")
-    check_delta(asked.delta)
-    name = GAUSSIAN if asked.delta else LAPLACE
-    scale = _searched(name, asked, contributions)
+    check_delta(budget.delta)
+    name = GAUSSIAN if budget.delta else LAPLACE
+    scale = _search_scale(name, budget, contributions)
     if not scale <= MAX_SCALE:
         raise UsageError(
             "Epsilon is so small that the noise would drown every count.",
             "ask for more, or for fewer marginals.",
         )
-    rho = round_up(_zcdp(scale, contributions)) if asked.delta else None
-    spend = Spend(asked.epsilon, asked.delta, rho)
+    rho = round_up(_zcdp(scale, contributions)) if budget.delta else None
+    spend = Spend(budget.epsilon, budget.delta, rho)
     return Noise(name, scale, contributions, spend, compute_noise_deviation(name, scale), rho)
 
 
@@ -124,9 +124,9 @@ def check_delta(delta: Fraction) -> None:
 
 
 @lru_cache
-def _searched(name: str, asked: Spend, contributions: int) -> float:
-    """The smallest scale that OpenDP's map finds within what is asked; infinite without one."""
-    epsilon, delta = round_down(asked.epsilon), round_down(asked.delta)
+def _search_scale(name: str, budget: Spend, contributions: int) -> float:
+    """The smallest scale that OpenDP's map finds within the budget; infinite without one."""
+    epsilon, delta = round_down(budget.epsilon), round_down(budget.delta)
     if epsilon < contributions / MAX_SCALE:  # the search is slow where no scale will do
         return math.inf
     search = load_opendp().binary_search_param
@@ -143,7 +143,6 @@ def _searched(name: str, asked: Spend, contributions: int) -> float:
 
 
 def _measurement(name: str, scale: float) -> Any:
-    """OpenDP's mechanism on vectors of 64-bit whole numbers."""
     dp = load_opendp()
     domain = dp.vector_domain(dp.atom_domain(T="i64"))
     if name == LAPLACE:

@@ -32,7 +32,7 @@ def load_opendp() -> Any:
 
 @contextmanager
 def translate_refusals() -> Iterator[None]:
-    """Around all that the library is asked for: what it refuses is told in a user's words."""
+    """Around every call of the library: what it refuses is said in a user's words."""
     try:
         yield
     except ShoalError:
@@ -57,11 +57,10 @@ def describe_library() -> str:
 
 
 SOURCE = "OpenSSL's generator, seeded by the operating system"
-"""Where the noise that privacy rests on comes from."""
 
 
 def describe_randomness() -> str:
-    """That, and by which library, as a manifest says it."""
+    """Where the noise that privacy rests on comes from, as a manifest says it."""
     return f"{SOURCE} ({describe_library()})"
 
 

@@ -117,8 +117,8 @@ class Response:
 
 
 @translate_refusals()
-def calibrate_response(asked: Spend, values: int) -> Response:
-    """The most truthful response of so many values that spends no more than is asked.
+def calibrate_response(budget: Spend, values: int) -> Response:
+    """The most truthful response of so many values that spends no more than a budget.
 
     >>> from shoal.core.spend import parse_spend
     >>> round(calibrate_response(parse_spend("1"), values=4).keep, 6)
@@ -129,9 +129,9 @@ def calibrate_response(asked: Spend, values: int) -> Response:
             "A column of one value has nothing to hide and nothing to answer.",
             "list all values that it may take in its domain, or leave it out.",
         )
-    if not asked.epsilon > 0:
+    if not budget.epsilon > 0:
         raise UsageError("Epsilon must be more than 0.", "write for example --epsilon 1.")
-    epsilon = round_down(asked.epsilon)
+    epsilon = round_down(budget.epsilon)
     keep = 1 / (1 + (values - 1) * math.exp(-epsilon))
     while keep > 1 / values and not _within(values, keep, epsilon):
         keep = math.nextafter(keep, 0)
@@ -139,7 +139,7 @@ def calibrate_response(asked: Spend, values: int) -> Response:
         raise UsageError(
             "Epsilon is so small that an answer would say nothing.", "choose 0.001 or more."
         )
-    return Response(values, keep, Spend(asked.epsilon))
+    return Response(values, keep, Spend(budget.epsilon))
 
 
 @translate_refusals()

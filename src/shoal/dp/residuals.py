@@ -106,11 +106,11 @@ def check_exchanged_counts(
     tails = [_tail_of_answers(weight, answers, true, chance) for _, weight in looks]
     # the first look is what tells less noise than stated: half of the doubt is its own
     parts = [2.0, *[2.0 * (len(looks) - 1)] * (len(looks) - 1)]
-    least = [part * tail for part, tail in zip(parts, tails, strict=True)]
+    chances = [part * tail for part, tail in zip(parts, tails, strict=True)]
     wrong = next(
-        (look[0] for look, part in zip(looks, least, strict=True) if part < MAX_FALSE_ALARM), ""
+        (look[0] for look, bound in zip(looks, chances, strict=True) if bound < MAX_FALSE_ALARM), ""
     )
-    return Residuals(int(answers.sum()), wrong, min(1.0, *least))
+    return Residuals(int(answers.sum()), wrong, min(1.0, *chances))
 
 
 def _tail_of_answers(
@@ -121,11 +121,11 @@ def _tail_of_answers(
     if total <= float(true @ chance @ weight):
         return 1.0
     logs, width = np.log(np.maximum(chance[there], 1e-300)), float(np.abs(weight).max())
-    least = 0.0
+    exponent = 0.0
     for t in _RAISED / width:
         means = [_log_mean(own + t * weight) for own in logs]
-        least = min(least, float(true[there] @ means) - t * total)
-    return math.exp(least)
+        exponent = min(exponent, float(true[there] @ means) - t * total)
+    return math.exp(exponent)
 
 
 def _distribution(name: str, scale: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -146,8 +146,8 @@ def _tail(
     if mean <= float(numbers @ chance):
         return 1.0
     width, logs = float(np.sqrt((numbers**2) @ chance)) or 1.0, np.log(np.maximum(chance, 1e-300))
-    least = min(_log_mean(t * numbers + logs) - t * mean for t in _RAISED / width)
-    return math.exp(min(0.0, cells * least))
+    exponent = min(_log_mean(t * numbers + logs) - t * mean for t in _RAISED / width)
+    return math.exp(min(0.0, cells * exponent))
 
 
 def _log_mean(logs: NDArray[np.float64]) -> float:

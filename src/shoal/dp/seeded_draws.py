@@ -37,9 +37,9 @@ def draw_gaussian(sigma: float, size: int, rng: np.random.Generator) -> NDArray[
     t = math.floor(sigma) + 1
     accepted = np.empty(0, dtype=np.int64)
     while len(accepted) < size:
-        drawn = draw_laplace(t, 3 * (size - len(accepted)) + 10, rng)
-        chance = np.exp(-((np.abs(drawn) - sigma**2 / t) ** 2) / (2 * sigma**2))
-        accepted = np.concatenate([accepted, drawn[rng.random(len(drawn)) < chance]])
+        proposed = draw_laplace(t, 3 * (size - len(accepted)) + 10, rng)
+        chance = np.exp(-((np.abs(proposed) - sigma**2 / t) ** 2) / (2 * sigma**2))
+        accepted = np.concatenate([accepted, proposed[rng.random(len(proposed)) < chance]])
     return accepted[:size]
 
 

@@ -161,17 +161,17 @@ class SemanticPrivacy:
 
     def _in_short(self) -> str:
         """What a steward has to know: the distance bounds how much likelier anything becomes."""
-        best, known = self.best, f"whatever else anybody knows ({self.spend})"
+        best, condition = self.best, f"whatever else anybody knows ({self.spend})"
         if best.vacuous:
-            return f"No bound says how much likelier a statement becomes by one row, {known}."
+            return f"No bound says how much likelier a statement becomes by one row, {condition}."
         if best.distance > NEARLY_UNBOUNDED:
             return (
                 "Next to nothing is promised: because of one person's row a statement may become "
-                f"likelier by more than {100 * NEARLY_UNBOUNDED:g} percentage points, {known}."
+                f"likelier by more than {100 * NEARLY_UNBOUNDED:g} percentage points, {condition}."
             )
         return (
             "Because of one person's row no statement becomes likelier by more than "
-            f"{100 * best.distance:.3g} percentage points, {known}{best.failing}."
+            f"{100 * best.distance:.3g} percentage points, {condition}{best.failing}."
         )
 
 
@@ -184,10 +184,30 @@ def semantic_privacy(
 ) -> SemanticPrivacy:
     """What (ε, δ)-differential privacy means for a number of people, and for a belief.
 
-    ``prior`` is what is believed of a person before: a probability, or one for each value.
-    ``neighbours`` are as a release's manifest states them: tables in which one person's values
-    ``change``, or which ``add or remove`` a person. Without ``people`` it is about one.
+    Parameters
+    ----------
+    epsilon, delta : number
+        The promise; ``"1/10"`` is exact.
+    people : int, optional
+        How many people the table is about; without it the bounds are about one.
+    prior : number or mapping, optional
+        What is believed of a person before: a probability, or one for each value.
+    neighbours : str
+        As a release's manifest states them: tables in which one person's values ``change``, or
+        which ``add or remove`` a person.
 
+    Returns
+    -------
+    SemanticPrivacy
+        The bounds by Ganta et al. 2008 and the tightest ones, and the beliefs after the release.
+
+    Raises
+    ------
+    UsageError
+        Where a number is out of its range, or the probabilities do not add up to 1.
+
+    Examples
+    --------
     >>> print(semantic_privacy(0.5, prior=0.1))  # doctest: +NORMALIZE_WHITESPACE
     Because of one person's row no statement becomes likelier by more than 24.5 percentage points,
     whatever else anybody knows (ε 0.5).
@@ -222,9 +242,9 @@ def semantic_privacy_for_most(
     return semantic_privacy(epsilon, to_exact(delta) + to_exact(exceptions), people)
 
 
-def _neighbours(given: str) -> str:
+def _neighbours(text: str) -> str:
     for kind in (CHANGE, PRESENCE):
-        if given.startswith(kind):
+        if text.startswith(kind):
             return kind
     raise UsageError(
         "Neighbouring tables differ by a change, or by a person who is there or not.",

@@ -12,8 +12,11 @@ compiler vectorises where it could not with indices.
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
 from shoal.kernels.grouping import write_counts
 
@@ -22,6 +25,18 @@ SCAN_ROWS = 4096
 """After so many rows a scan asks whether there is anything left to find."""
 NO_QUOTA = np.int64(2**62)
 """A quota that no segment exceeds: everybody at the cut goes left."""
+
+
+class PlacedCuts(NamedTuple):
+    """Candidates whose cuts are found; a row of each array for a candidate, but of ``lift``."""
+
+    segment: NDArray[Any]
+    column: NDArray[Any]
+    begin: NDArray[Any]
+    """Where in ``lift`` the places of its level begin; -1: codes are places."""
+    lift: NDArray[Any]
+    cut: NDArray[Any]
+    quota: NDArray[Any]
 
 
 @njit(cache=True, nogil=True)
@@ -225,30 +240,14 @@ def _sides(codes, count, begin, lift, cut, quota, right):
 
 @njit(cache=True, nogil=True)
 def count_halves(
-    first,
-    last,
-    keys,
-    values,
-    count,
-    start,
-    stop,
-    segment,
-    column,
-    begin,
-    lift,
-    cut,
-    quota,
-    size,
-    room,
-    value,
-    number,
-    pairs,
+    first, last, keys, values, count, start, stop, cuts, size, room, value, number, pairs
 ):
     """The sparse histograms of ``values`` in both halves of each candidate.
 
     Half ``2 c`` (left) and ``2 c + 1`` (right) write up to ``room[h + 1] - room[h]`` pairs at
     ``room[h]``, ascending by value: ``value``, ``number``, and in ``pairs`` how many.
     """
+    segment, column, begin, lift, cut, quota = cuts
     longest = _longest(segment[first:last], start, stop)
     counter = np.zeros((2, size), dtype=np.int64)
     touched = np.empty((2, size), dtype=np.int32)
@@ -282,25 +281,9 @@ def _count_sides(values, count, right, counter, touched):
 
 
 @njit(cache=True, nogil=True)
-def fill_half_spans(
-    first,
-    last,
-    keys,
-    count,
-    start,
-    stop,
-    segment,
-    column,
-    begin,
-    lift,
-    cut,
-    quota,
-    set_at,
-    low,
-    high,
-    bits,
-):
+def fill_half_spans(first, last, keys, count, start, stop, cuts, set_at, low, high, bits):
     """As ``fill_spans``, for both halves of each candidate: fills rows ``2 c`` and ``2 c + 1``."""
+    segment, column, begin, lift, cut, quota = cuts
     longest = _longest(segment[first:last], start, stop)
     right = np.empty(longest, dtype=np.uint8)
     for c in range(first, last):
@@ -316,24 +299,9 @@ def fill_half_spans(
 
 
 @njit(cache=True, nogil=True)
-def partition_segments(
-    first,
-    last,
-    keys,
-    values,
-    count,
-    entry,
-    start,
-    stop,
-    segment,
-    column,
-    begin,
-    lift,
-    cut,
-    quota,
-    middle,
-):
+def partition_segments(first, last, keys, values, count, entry, start, stop, cuts, middle):
     """Order each cut segment's rows in place, left half first; ``middle``: where right begins."""
+    segment, column, begin, lift, cut, quota = cuts
     longest = _longest(segment[first:last], start, stop)
     right = np.empty(longest, dtype=np.uint8)
     swap = np.empty((2, longest), dtype=np.int32)

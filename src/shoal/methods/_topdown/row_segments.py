@@ -233,6 +233,10 @@ class Segments:
         begin, cut, quota, left = np.zeros((4, n), np.int64)
         return CandidateCuts(segment, column, free, begin, cut, quota, left, np.zeros((n, 2), bool))
 
+    def _placed(self, cuts: CandidateCuts) -> split.PlacedCuts:
+        lift = self.lifts.place
+        return split.PlacedCuts(cuts.segment, cuts.column, cuts.begin, lift, cuts.cut, cuts.quota)
+
     def _share(self, kernel: Callable[..., None], number: int, *arguments: Any) -> None:
         share_out(kernel, number, self.keys.shape[1], *arguments)
 
@@ -275,22 +279,22 @@ class Segments:
         """Both halves of each candidate as groups: left and right in turn."""
         left = np.where(found.cut == split.NO_QUOTA, self.people[found.segment], found.left)
         rows = np.stack((left, self.people[found.segment] - left), axis=1).ravel()
-        where = (found.segment, found.column, found.begin, self.lifts.place, found.cut, found.quota)
-        histograms, shares = self._count_values(rows, found, where)
+        cuts = self._placed(found)
+        histograms, shares = self._count_values(rows, cuts)
         cells = population = None
         if model.needs & {"cells", "population"}:
-            cells = self._half_cells(where)
+            cells = self._half_cells(cuts)
         if self.population is not None and cells is not None:
             population = cells.count_inside(self.population.keys, self.population.count)
         return Groups(rows, histograms, shares, cells, population)
 
     def _count_values(
-        self, rows: NDArray[np.int64], found: CandidateCuts, where: tuple[Any, ...]
+        self, rows: NDArray[np.int64], cuts: split.PlacedCuts
     ) -> tuple[tuple[Histogram, ...], tuple[Contributions, ...]]:
         """The sensitive values of both halves of each candidate, and who brought them if asked."""
         histograms, shares = [], []
         for i, column in enumerate(self.columns):
-            counts = self._counts(i, rows, found, where)
+            counts = self._counts(i, rows, cuts)
             if isinstance(column, Axis):
                 histograms.append(Histogram(column, *counts, self.totals[i]))
             else:
@@ -299,23 +303,23 @@ class Segments:
         return tuple(histograms), tuple(shares)
 
     def _counts(
-        self, i: int, rows: NDArray[np.int64], found: CandidateCuts, where: tuple[Any, ...]
+        self, i: int, rows: NDArray[np.int64], cuts: split.PlacedCuts
     ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
         """A column counted in both halves of each candidate: sparse, ascending in each."""
         size = self.columns[i].size
-        entries = np.repeat((self.stop - self.start)[found.segment], 2)
+        entries = np.repeat((self.stop - self.start)[cuts.segment], 2)
         room = np.concatenate(([0], np.cumsum(np.minimum(np.minimum(rows, entries), size))))
         value, count = np.empty(room[-1], np.int32), np.empty(room[-1], np.int64)
-        pairs = np.zeros(2 * len(found), np.int64)
+        pairs = np.zeros(len(rows), np.int64)
         self._share(
             split.count_halves,
-            len(found),
+            len(cuts.segment),
             self.keys,
             self.values[i],
             self.count,
             self.start,
             self.stop,
-            *where,
+            cuts,
             size,
             room,
             value,
@@ -326,13 +330,14 @@ class Segments:
         pick = np.repeat(room[:-1] - start[:-1], pairs) + np.arange(start[-1])
         return start, value[pick], count[pick]
 
-    def _half_cells(self, where: tuple[Any, ...]) -> Cells:
+    def _half_cells(self, cuts: split.PlacedCuts) -> Cells:
         set_at, total = self._set_at()
-        shape = (2 * len(where[0]), len(self.axes))
+        number = len(cuts.segment)
+        shape = (2 * number, len(self.axes))
         low, high = np.full(shape, 2**31 - 1, np.int32), np.full(shape, -1, np.int32)
         bits = np.zeros((shape[0], total), dtype=np.uint64)
         rows = self.keys, self.count, self.start, self.stop
-        self._share(split.fill_half_spans, len(where[0]), *rows, *where, set_at, low, high, bits)
+        self._share(split.fill_half_spans, number, *rows, cuts, set_at, low, high, bits)
         spans = self._cells(np.minimum(low, high.clip(0)), high.clip(0), bits, set_at)
         return cover_ranges(self.axes, spans.low, spans.high, spans.sets)
 
@@ -356,12 +361,7 @@ class Segments:
             self.entry,
             self.start,
             self.stop,
-            chosen.segment,
-            chosen.column,
-            chosen.begin,
-            self.lifts.place,
-            chosen.cut,
-            chosen.quota,
+            self._placed(chosen),
             middle,
         )
         start, stop = self.start[chosen.segment], self.stop[chosen.segment]
