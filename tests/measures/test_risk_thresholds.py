@@ -36,7 +36,7 @@ def test_ten_that_are_asked_for_make_a_risk_of_one_in_ten() -> None:
 @pytest.mark.parametrize("k", [3, 6, 7, 11, 49])
 def test_a_class_exactly_as_large_as_asked_for_is_never_above(k: int) -> None:
     found = assess([k, k], threshold=Fraction(1, k))
-    assert (found.above, found.fewest_alike) == (0, k)
+    assert (found.above, found.min_people_alike) == (0, k)
     assert assess([k - 1, k], threshold=Fraction(1, k)).people_above == k - 1
 
 

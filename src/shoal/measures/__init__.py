@@ -1,8 +1,8 @@
 """How much of a table is lost when it is published: one file per measure.
 
 Each file holds a function of its own name, ``measure(tally, cut) -> float``: 0 where the table is
-untouched, 1 where nothing is left. Rows that are held back are lost whole. ``raw(tally, cut)``
-beside it gives the value as the measure's papers state it.
+untouched, 1 where nothing is left. Suppressed rows are lost whole. ``raw(tally, cut)`` in the same
+file gives the value as the measure's papers state it.
 """
 
 from __future__ import annotations

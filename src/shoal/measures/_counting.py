@@ -1,4 +1,4 @@
-"""What several measures count: rows of classes, before and after, leaves of sets, cells' levels."""
+"""Counts that several measures share: rows of classes, members of sets, levels of cells."""
 
 from __future__ import annotations
 

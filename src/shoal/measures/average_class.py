@@ -16,7 +16,7 @@ from shoal.measures._counting import count_original_rows
 def average_class(tally: Tally, cut: Cut) -> float:
     """0 at the untouched table's own average, 1 where one class is left or none is published.
 
-    The published rows count by their classes' average, the rows held back as 1.
+    Published rows count by their classes' average, suppressed rows as 1.
     """
     if not tally.rows:
         return 0.0

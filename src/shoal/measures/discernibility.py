@@ -1,6 +1,6 @@
-"""Discernibility: how many rows each row cannot be told from.
+"""Discernibility: from how many rows each row cannot be distinguished.
 
-    DM = Σ over classes |class|² + |rows held back| · |rows|
+    DM = Σ over classes |class|² + |suppressed rows| · |rows|
 
 It does not see what the cells say: classes of equal sizes cost the same, narrow or wide.
 
@@ -21,8 +21,8 @@ def discernibility(tally: Tally, cut: Cut) -> float:
 
     Relaxed cuts may divide people who are equal; what is below the untouched value is 0 too.
     """
-    least, most = _sum_of_squares(count_original_rows(tally)), tally.rows**2
-    return max(0.0, (raw(tally, cut) - least) / (most - least)) if most > least else 0.0
+    lowest, highest = _sum_of_squares(count_original_rows(tally)), tally.rows**2
+    return max(0.0, (raw(tally, cut) - lowest) / (highest - lowest)) if highest > lowest else 0.0
 
 
 def raw(tally: Tally, cut: Cut) -> int:
@@ -31,6 +31,6 @@ def raw(tally: Tally, cut: Cut) -> int:
 
 
 def _sum_of_squares(rows: NDArray[np.int64]) -> int:
-    """Σ rows², exact: few sizes are distinct, so whole numbers without a limit cost nothing."""
+    # Exact: few sizes are distinct, so whole numbers without a limit cost nothing.
     size, number = np.unique(rows, return_counts=True)
     return sum(s * s * n for s, n in zip(size.tolist(), number.tolist(), strict=True))

@@ -1,8 +1,8 @@
 """Marginals: how far each column, and each pair of columns, has moved.
 
 The distance is the total variation ½ Σ |original - release| between the two distributions, where a
-generalised cell spreads its rows evenly over its leaves. Rows held back are missing from the
-release: their share stands beside the leaves as one more value the original does not have.
+generalised cell spreads its rows evenly over its leaves. Suppressed rows are missing from the
+release: their share counts as one more value, which the original does not have.
 Sensitive columns are in, so that the pairs say what is left of their relation to the others.
 
 In pairs a column of more than ``BINS`` leaves is counted in at most ``BINS`` equal bins of
@@ -10,7 +10,7 @@ neighbouring leaves; marginals are never binned. Ranges are added at their ends 
 afterwards, so a wide cell costs no more than a narrow one.
 
 A release need not be made of cells: measured in the same way are a ``Cut``, ``EstimatedRows``
-(classes whose rows are estimates, each a count of any size beside its codes) and ``CountTables``
+(classes whose rows are estimates, each a count of any size with its codes) and ``CountTables``
 (counts of columns and pairs over bins of their leaves). Estimates and counts below none are taken
 as none, in each column and pair, and the others scaled to the original's rows.
 
@@ -36,7 +36,7 @@ from shoal.core.tally import Cut, Tally
 from shoal.measures._counting import unpack_members
 
 BINS = 128
-"""The most values a column has in a pair."""
+"""The largest number of values that a column has in a pair."""
 BLOCK = 1 << 15
 """How many cells are spread at once."""
 
@@ -61,11 +61,11 @@ class Distances:
         """All of them together."""
         return sum(self.columns.values()) + sum(self.pairs.values())
 
-    def share(self, most: Distances) -> float:
-        """All of them together, as a share of the ``most`` that can be lost: 0 … 1."""
+    def share(self, max_lost: Distances) -> float:
+        """All of them together, as a share of what can be lost at most: 0 … 1."""
         if self.total == 0:
             return 0.0
-        return min(1.0, self.total / most.total) if most.total > 0 else 1.0
+        return min(1.0, self.total / max_lost.total) if max_lost.total > 0 else 1.0
 
 
 @dataclass(frozen=True)
@@ -104,8 +104,8 @@ Released = Cut | EstimatedRows | CountTables
 
 def marginals(tally: Tally, released: Released) -> float:
     """All distances together, as a share of those of a release whose every cell is the root."""
-    lost, most = _compare(tally, [released, cut_to_root(tally)])
-    return lost.share(most)
+    lost, max_lost = _compare(tally, [released, cut_to_root(tally)])
+    return lost.share(max_lost)
 
 
 def raw(tally: Tally, released: Released) -> Distances:
@@ -123,10 +123,8 @@ def _compare(tally: Tally, releases: Sequence[Released]) -> list[Distances]:
     distances = [Distances({}, {}) for _ in releases]
     if not tally.rows:
         return distances
-    before, after = (
-        _Cells(_list_columns(tally, None)),
-        [_read_distributions(tally, release) for release in releases],
-    )
+    before = _Cells(_list_columns(tally, None))
+    after = [_read_distributions(tally, release) for release in releases]
     names = [column.axis.name for column in before.columns]
     for i, name in enumerate(names):
         old, _ = before.column(i)
@@ -140,7 +138,7 @@ def _compare(tally: Tally, releases: Sequence[Released]) -> list[Distances]:
 
 
 class _Distributions(Protocol):
-    """What a release tells: rows on values, and rows that are on none of the original's."""
+    """What a release shows: rows on values, and rows that are on none of the original's."""
 
     def column(self, i: int) -> tuple[Floats, float]: ...
 
@@ -154,28 +152,26 @@ def _read_distributions(tally: Tally, released: Released) -> _Distributions:
     cells = _Cells(_list_columns(tally, released))
     if isinstance(released, EstimatedRows):
         return _Estimated(cells, tally.rows)
-    return replace(cells, held=released.suppressed)
+    return replace(cells, suppressed=released.suppressed)
 
 
 @dataclass(frozen=True)
 class _Cells:
-    """A table of cells."""
-
     columns: Sequence[_Column]
-    held: int = 0
+    suppressed: int = 0
 
     def column(self, i: int) -> tuple[Floats, float]:
-        return _count_by_leaf(self.columns[i]), self.held
+        return _count_by_leaf(self.columns[i]), self.suppressed
 
     def pair(self, i: int, j: int) -> tuple[Floats, float]:
-        return _count_by_pair(self.columns[i], self.columns[j]), self.held
+        return _count_by_pair(self.columns[i], self.columns[j]), self.suppressed
 
 
 @dataclass(frozen=True)
 class _Estimated:
     """Estimates as distributions of so many ``rows``, as tables are: nothing below none.
 
-    Rows that are on no value of the original stand beside the others.
+    Rows that are on no value of the original are counted apart.
     """
 
     cells: _Cells
@@ -204,25 +200,24 @@ class _BinnedTables:
     def column(self, i: int) -> tuple[Floats, float]:
         """Rows on each leaf, and rows in bins that have none."""
         axis = self.axes[i]
-        known = self._counts((axis.name,))
-        if known is None:
+        counts = self._counts((axis.name,))
+        if counts is None:
             return np.full(axis.size, self.rows / axis.size), 0.0
-        return self._with_remainder(known @ self._spread(axis, len(known), axis.size))
+        return self._with_remainder(counts @ self._spread(axis, len(counts), axis.size))
 
     def pair(self, i: int, j: int) -> tuple[Floats, float]:
         """The same of each two values, or groups of neighbouring values where they are many."""
         first, second = self.axes[i], self.axes[j]
-        known = self._counts((first.name, second.name))
-        if known is None:
+        counts = self._counts((first.name, second.name))
+        if counts is None:
             both = [_sum_in_bins(self.column(k)[0]) for k in (i, j)]
             return self._with_remainder(np.outer(*both) / self.rows)
-        rows, columns = known.shape
+        rows, columns = counts.shape
         return self._with_remainder(
-            self._spread(first, rows, BINS).T @ known @ self._spread(second, columns, BINS)
+            self._spread(first, rows, BINS).T @ counts @ self._spread(second, columns, BINS)
         )
 
     def _counts(self, names: tuple[str, ...]) -> Floats | None:
-        """The table of these columns, in this order; None where there is none."""
         counts = self.released.counts
         table = counts.get(names)
         if table is None and names[::-1] in counts:
@@ -231,31 +226,31 @@ class _BinnedTables:
             return None
         return scale_counts(table, self.rows)
 
-    def _spread(self, axis: Axis, size: int, most: int) -> Floats:
-        """The share of each of ``size`` bins that each value, or group of values, has."""
-        shares = np.zeros((size, -(-axis.size // _width(axis.size, most))))
-        bins, value = self.released.bins[axis.name], np.arange(axis.size) // _width(axis.size, most)
+    def _spread(self, axis: Axis, size: int, max_size: int) -> Floats:
+        # The share of each of ``size`` bins that each value, or group of values, has.
+        width = _width(axis.size, max_size)
+        shares = np.zeros((size, _width(axis.size, width)))
+        bins, value = self.released.bins[axis.name], np.arange(axis.size) // width
         np.add.at(shares, (bins[bins >= 0], value[bins >= 0]), 1.0)
         return np.asarray(shares / np.maximum(shares.sum(axis=1, keepdims=True), 1.0))
 
     def _with_remainder(self, counts: Floats) -> tuple[Floats, float]:
-        """What is on values, and what is left: in bins that have no value of the original."""
+        # The rest is in bins that have no value of the original.
         return counts, max(0.0, self.rows - float(counts.sum()))
 
 
 def scale_counts(estimated: Floats, rows: float) -> Floats:
     """Counts of any size as those of so many rows: nothing below none, and scaled to the sum."""
-    some = np.maximum(estimated, 0.0)
-    some = some if some.any() else np.ones_like(some)
-    return np.asarray(some * (rows / some.sum()))
+    positive = np.maximum(estimated, 0.0)
+    positive = positive if positive.any() else np.ones_like(positive)
+    return np.asarray(positive * (rows / positive.sum()))
 
 
-def _width(size: int, most: int) -> int:
-    return -(-size // most)
+def _width(size: int, parts: int) -> int:
+    return -(-size // parts)
 
 
 def _sum_in_bins(leaves: Floats) -> Floats:
-    """Rows on each group of neighbouring leaves, as pairs have them."""
     group = np.arange(len(leaves)) // _width(len(leaves), BINS)
     return np.bincount(group, weights=leaves).astype(np.float64)
 
@@ -283,7 +278,7 @@ class _Column:
 
     def spans(self, bins: int) -> _Spans:
         """The cells over the leaves, or over bins where the leaves are too many."""
-        width, units = -(-self.axis.size // bins), self.axis.size
+        width, units = _width(self.axis.size, bins), self.axis.size
         unit: Ints = np.arange(units)
         low, high = unit, unit
         if self.cells is not None:
@@ -313,7 +308,6 @@ def _list_exact_columns(axes: Sequence[Axis], codes: Ints, count: Ints) -> list[
 
 
 def _list_runs(cells: Cells, column: int) -> tuple[Ints, Ints, Ints]:
-    """Cells as runs of neighbouring codes: class, first code, last code."""
     if column in cells.sets:
         return _split_in_runs(cells.sets[column])
     return np.arange(len(cells)), cells.low[:, column], cells.high[:, column]
@@ -350,7 +344,7 @@ def _bin_runs(unit: Ints, low: Ints, high: Ints, units: int, size: int, width: i
     unit, low, high, mass = (np.concatenate(part) for part in zip(*parts, strict=True))
     order = np.argsort(unit, kind="stable")
     start = np.concatenate(([0], np.cumsum(np.bincount(unit, minlength=units))))
-    return _Spans(start, low[order], high[order], mass[order], -(-size // width))
+    return _Spans(start, low[order], high[order], mass[order], _width(size, width))
 
 
 def _count_by_leaf(column: _Column) -> Floats:
@@ -409,7 +403,7 @@ def _count_units(column: _Column) -> int:
 
 
 def _number_keys(key: Ints, domain: int) -> tuple[Ints, Ints]:
-    """Keys that may occur, and each key's number among them; sorted only where they are many."""
+    # Sorted only where the keys that may occur are many.
     if domain <= max(4 * len(key), 1 << 16):
         return np.arange(domain), key
     return np.unique(key, return_inverse=True)

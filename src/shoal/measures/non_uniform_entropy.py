@@ -1,7 +1,7 @@
 """Non-uniform entropy: how many bits it takes to guess the values back from their cells.
 
 A value v published as the cell V loses -log₂(Pr(v) / Pr(V)) bits, Pr by the frequencies in the
-original column; the measure is the sum over rows and quasi-identifiers. A row held back is
+original column; the measure is the sum over rows and quasi-identifiers. A suppressed row is
 published as the root: -log₂ Pr(v). This is ARX's convention without suppression, where frequencies
 of the whole input count; a weight on a column multiplies its bits.
 
@@ -23,12 +23,12 @@ from shoal.measures._counting import unpack_members
 
 def non_uniform_entropy(tally: Tally, cut: Cut) -> float:
     """The bits lost, as a share of those lost when nothing is published."""
-    most = 0.0
+    max_bits = 0.0
     for column, weight in enumerate(tally.importance):
         rows = _count_by_code(tally, column)
         rows = rows[rows > 0]
-        most += weight * float(np.dot(rows, np.log2(tally.rows / rows)))
-    return min(1.0, raw(tally, cut) / most) if most > 0 else 0.0
+        max_bits += weight * float(np.dot(rows, np.log2(tally.rows / rows)))
+    return min(1.0, raw(tally, cut) / max_bits) if max_bits > 0 else 0.0
 
 
 def raw(tally: Tally, cut: Cut) -> float:
@@ -39,9 +39,8 @@ def raw(tally: Tally, cut: Cut) -> float:
 
 def _sum_bits(tally: Tally, cut: Cut, column: int) -> float:
     rows = _count_by_code(tally, column)
-    of_class = np.append(
-        _count_covered(cut.cells, column, rows), tally.rows
-    )  # -1: held back, the root
+    # The last one is the root, for class -1: suppressed.
+    of_class = np.append(_count_covered(cut.cells, column, rows), tally.rows)
     value = rows[tally.keys[column][cut.entry]]
     return float(np.dot(cut.count, np.log2(of_class[cut.class_] / value)))
 

@@ -8,7 +8,7 @@ was, all of it as ``*``. Sweeney's precision is 1 less the mean over all cells,
 and the measure, a loss like the others, is that mean: 1 - Prec, columns by their weights. The
 level of a cell is the lowest that has a node around it, unless it is printed with the label of a
 higher one; a node with one leaf is level 0: it is printed as that leaf. H counts every level that
-was given, also one that joins nothing more. A row held back is ``*`` everywhere. A column without
+was given, also one that joins nothing more. A suppressed row is ``*`` everywhere. A column without
 levels is 0 or 1.
 
 It does not see how many leaves a node has, nor how often they occur: a level more costs the same

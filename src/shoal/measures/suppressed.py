@@ -1,6 +1,6 @@
-"""Suppressed: how many rows are held back, whatever happened to the others.
+"""Suppressed: how many rows are not published, whatever happened to the others.
 
-It does not see what generalisation costs: a table of nothing but `*` holds no row back.
+It does not see what generalisation costs: a table of nothing but `*` suppresses no row.
 
 L. Sweeney, Achieving k-anonymity privacy protection using generalization and suppression, 2002.
 """

@@ -391,7 +391,7 @@ def _drawn(evidence: Evidence) -> list[Block]:
 
 def _needed_k(evidence: Evidence) -> int:
     """The fewest people a class must have by the threshold of risk."""
-    return evidence.risk.fewest_alike
+    return evidence.risk.min_people_alike
 
 
 # Mitigation

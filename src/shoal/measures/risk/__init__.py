@@ -6,8 +6,8 @@
 `shoal.measures.risk.exposure` attacks classes by their cells: whose row is picked, whose value
 guessed.
 
-One file per estimator of population uniqueness; each states its assumptions, and where it finds no
-estimate it says why instead of reporting 0.
+Each estimator of population uniqueness has a file and states its assumptions; where it finds no
+estimate it gives the reason instead of 0.
 """
 
 from shoal.measures.risk.assessment import Assessment, ClassMembership, assess

@@ -46,9 +46,9 @@ class ClassMembership:
 
     def smallest(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
         """Per person the smallest of its classes' counts."""
-        least = np.full(int(self.person.max(initial=-1)) + 1, np.iinfo(np.int64).max)
-        np.minimum.at(least, self.person, counts[self.class_])
-        return least
+        smallest = np.full(int(self.person.max(initial=-1)) + 1, np.iinfo(np.int64).max)
+        np.minimum.at(smallest, self.person, counts[self.class_])
+        return smallest
 
 
 @dataclass(frozen=True)
@@ -81,8 +81,8 @@ class Assessment:
     """The threshold, exactly."""
 
     @property
-    def fewest_alike(self) -> int:
-        """The fewest people of a class whose risk is not above the threshold."""
+    def min_people_alike(self) -> int:
+        """The smallest number of people of a class whose risk is not above the threshold."""
         return math.ceil(1 / self.limit)
 
     @property
@@ -114,21 +114,42 @@ def assess(
     population_members: ClassMembership | None = None,
     table_rows: int | None = None,
 ) -> Assessment:
-    """Everything that class sizes tell about re-identification.
+    """Assess the re-identification risk of a table from the sizes of its classes.
 
-    ``rows`` (classes,) counts each class's people; ``population_counts`` (classes,) the people of
-    the population that its cells cover. ``population_rows`` counts the rows of the classes that
-    these are about, where somebody with the population sees others, because it lacks columns.
-    ``sampling_fraction`` is the share of the population that is in the table; population
-    uniqueness is estimated only where it is given.
+    Parameters
+    ----------
+    rows : array of int, (classes,)
+        How many people each class has.
+    population_counts : array of int, (classes,), optional
+        How many people of the population the cells of each class cover.
+    sampling_fraction : float, optional
+        The share of the population that is in the table; without it population uniqueness is not
+        estimated.
+    threshold : float or Fraction, default 0.2
+        The prosecutor risk above which people are counted.
+    population_rows : array of int, optional
+        How many people the classes of ``population_counts`` have, where they are not those of
+        ``rows`` because the population table lacks columns.
+    members, population_members : ClassMembership, optional
+        Who is in which of the classes, where some people have several rows. Estimators then take a
+        class for as large as it has persons; whoever is in several counts in each.
+    table_rows : int, optional
+        How many rows the table has, where people have several.
 
-    Where some people have several rows, ``members`` says who is in which of the classes,
-    ``population_members`` the same of those that somebody with the population sees, and
-    ``table_rows`` how many rows there are. Estimators then take a class for as large as it has
-    persons; whoever is in several counts in each.
+    Returns
+    -------
+    Assessment
 
-    >>> found = assess([1, 1, 2, 4], threshold=0.3)
-    >>> found.prosecutor, found.marketer, found.unique_share, found.above
+    Raises
+    ------
+    UsageError
+        Where the threshold or the sampling fraction is out of its bounds, or there is not one
+        population count for each class.
+
+    Examples
+    --------
+    >>> assessment = assess([1, 1, 2, 4], threshold=0.3)
+    >>> assessment.prosecutor, assessment.marketer, assessment.unique_share, assessment.above
     (1.0, 0.5, 0.25, 0.5)
     """
     rows = np.asarray(rows, dtype=np.int64)
@@ -136,12 +157,12 @@ def assess(
     population_classes = (
         rows if population_rows is None else np.asarray(population_rows, dtype=np.int64)
     )
-    journalist, to_market, notes = _assess_population(
+    journalist, marketer_population, notes = _assess_population(
         population_classes, population_counts, population_members
     )
     size, persons = _count_by_smallest_class(sizes, rows, members)
     people = int(persons.sum())
-    estimates, more = _estimate_uniqueness(sizes, sampling_fraction)
+    estimates, more_notes = _estimate_uniqueness(sizes, sampling_fraction)
     limit = exact(threshold, "threshold", 0, 1)
     risky = size * limit.numerator < limit.denominator
     unique = int(persons[size == 1].sum())
@@ -153,14 +174,14 @@ def assess(
         prosecutor=_share(1, smallest),
         journalist=journalist,
         marketer=_mean_reciprocal(size, persons),
-        marketer_population=to_market,
+        marketer_population=marketer_population,
         threshold=float(limit),
         above=_share(int(persons[risky].sum()), people),
         uniques=unique,
         unique_share=_share(unique, people),
         sampling_fraction=sampling_fraction,
         population_uniques=estimates,
-        notes=(notes if sizes.rows else {}) | more,
+        notes=(notes if sizes.rows else {}) | more_notes,
         people=people,
         limit=limit,
     )
@@ -179,7 +200,7 @@ def _estimate_uniqueness(
 def _count_by_smallest_class(
     sizes: ClassSizes, rows: NDArray[np.int64], members: ClassMembership | None
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The sizes of the classes that people are safest counted in, and how many have each."""
+    """The size of the smallest class that each person is in, and how many people have each."""
     if members is None:
         return sizes.size, sizes.size * sizes.number
     size, persons = np.unique(members.smallest(rows), return_counts=True)
@@ -197,9 +218,9 @@ def estimate_population_uniqueness(
     sizes: ClassSizes, fraction: float
 ) -> dict[str, UniquenessEstimate]:
     """Each estimate by its name, and under ``dankar`` the one to believe."""
-    three = pitman(sizes, fraction), zayatz(sizes, fraction), snb(sizes, fraction)
-    believed = choose_estimate(*three, fraction)
-    return {**{estimate.estimator: estimate for estimate in three}, "dankar": believed}
+    estimates = pitman(sizes, fraction), zayatz(sizes, fraction), snb(sizes, fraction)
+    believed = choose_estimate(*estimates, fraction)
+    return {**{estimate.estimator: estimate for estimate in estimates}, "dankar": believed}
 
 
 def choose_estimate(
@@ -237,19 +258,16 @@ def _assess_population(
         raise UsageError(
             f"{len(rows)} classes have {len(counts)} population counts.", "give one for each class."
         )
-    there = rows > 0
-    short = int((counts < rows)[there].sum())
-    if short or not there.any():
+    present = rows > 0
+    short = int((counts < rows)[present].sum())
+    if short or not present.any():
         reason = f"{short} classes have more people than the population has in their cells"
         return math.nan, math.nan, {"journalist": reason if short else NO_ROWS}
-    highest = float((1 / counts[there]).max())
+    highest = float((1 / counts[present]).max())
     if members is not None:
-        return (
-            highest,
-            _mean_reciprocal(*_count_by_smallest_class(ClassSizes.of(rows), counts, members)),
-            {},
-        )
-    rows, counts = rows[there], counts[there]
+        by_person = _count_by_smallest_class(ClassSizes.of(rows), counts, members)
+        return highest, _mean_reciprocal(*by_person), {}
+    rows, counts = rows[present], counts[present]
     return highest, float((rows / counts).sum() / rows.sum()), {}
 
 

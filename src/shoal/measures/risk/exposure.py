@@ -1,8 +1,8 @@
-"""What an adversary gains from classes who knows everybody's quasi-identifiers.
+"""What an adversary who knows everybody's quasi-identifiers gains from classes.
 
 The people are those published: the worst that may be known. A person could be in every class whose
 cells contain them (honest location). Two adversaries are tried, and the more successful one is the
-risk; success is counted by who is truly where, not by how sure they are:
+risk; success is counted by who is truly where, not by the adversary's confidence:
 
 even      every row of these classes is as likely as another
 weighed   a class is as likely as it has rows for the people it fits, so that narrow cells count
@@ -16,11 +16,11 @@ A missing value is none to be guessed, unless the schema says that it is one: pe
 value are left out of the share.
 
 Where things are equally likely one of them is picked at random, and the expected share is counted.
-Beside both stands what they would be if the class that holds each person were known, as an insider
-may (assumed location): where cells do not overlap it is the same. The even adversary's identity is
-what the linking attack tells of its even adversary.
+A third figure, ``known``, is that of an insider who knows the class of each person (assumed
+location): where cells do not overlap it is the same. The even adversary's identity equals the
+linking attack's figure for its even adversary.
 
-None of them sees who knows more than the columns, or how classes were made, nor other releases.
+None of them knows more than the columns, how classes were made, or other releases.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from shoal.core.theory.location import Narrowest
 from shoal.kernels.grouping import number_combinations
 
 AT_ONCE, CELLS = 2**15, 2**22
-"""So many people who differ are looked for at once; fewer where their values would be more."""
+"""How many different people are located at once, and how many of their values at most."""
 NEAR = 1e-9
 """Sums that differ by less, relative to the larger, are equal but for rounding."""
 
@@ -56,7 +56,7 @@ ASSUMPTIONS = (
 
 @dataclass(frozen=True)
 class AdversarySuccess:
-    """Of what share of the people an adversary is right."""
+    """The share of people of whom an adversary is right."""
 
     even: float
     weighed: float
@@ -64,14 +64,14 @@ class AdversarySuccess:
     """Where the class that holds each person is known."""
 
     @classmethod
-    def of(cls, two: NDArray[Any], known: float) -> AdversarySuccess:
-        """That of the two adversaries, and of who knows the class."""
-        even, weighed = two.tolist()
+    def of(cls, rates: NDArray[Any], known: float) -> AdversarySuccess:
+        """From the rates of the even and the weighed adversary, and of one who knows the class."""
+        even, weighed = rates.tolist()
         return cls(even, weighed, float(known))
 
     @property
     def rate(self) -> float:
-        """What the more successful of the two achieves who do not know the class."""
+        """The rate of the more successful of the two who do not know the class."""
         return max(self.even, self.weighed)
 
 
@@ -86,7 +86,7 @@ class Exposure:
 
 
 def measure_exposure(tally: Tally, cut: Cut, column: int | None = None) -> Exposure:
-    """What the classes of a cut give away; ``column`` is the number of the sensitive one."""
+    """The exposure by the classes of a cut; ``column`` is the number of the sensitive column."""
     people = _People.of(tally, cut)
     rows = np.bincount(people.class_, people.count, cut.classes)
     everybody = float(rows.sum())
@@ -121,12 +121,12 @@ class _People:
 
     @classmethod
     def of(cls, tally: Tally, cut: Cut) -> _People:
-        there = np.flatnonzero((cut.class_ >= 0) & (cut.count > 0))
+        published = np.flatnonzero((cut.class_ >= 0) & (cut.count > 0))
         sizes = [axis.size for axis in tally.quasi]
-        number, first = number_combinations(tally.keys[:, cut.entry[there]], sizes)
-        order = there[np.argsort(number, kind="stable")]
+        number, first = number_combinations(tally.keys[:, cut.entry[published]], sizes)
+        order = published[np.argsort(number, kind="stable")]
         start = np.concatenate(([0], np.cumsum(np.bincount(number, minlength=len(first)))))
-        keys = tally.keys[:, cut.entry[there[first]]]
+        keys = tally.keys[:, cut.entry[published[first]]]
         return cls(keys, start, cut.entry[order], cut.class_[order], cut.count[order])
 
     def located(self, cut: Cut, step: int = AT_ONCE) -> Iterator[_Part]:
@@ -169,22 +169,20 @@ class _Part:
     ) -> NDArray[np.float64]:
         """Of how many the likeliest value is right: by rows, and weighed by the people who fit."""
         weighed = values.count / covered[values.class_]
-        counts = (self.fits @ _as_matrix(values, weights) for weights in (values.count, weighed))
+        counts = (self.fits @ _to_matrix(values, weights) for weights in (values.count, weighed))
         return np.array(
-            [self._right(likely.toarray(), codes, values.total > 0) for likely in counts]
+            [self._count_right(likely.toarray(), codes, values.total > 0) for likely in counts]
         )
 
-    def _right(
-        self, likely: NDArray[np.float64], codes: NDArray[Any], known: NDArray[np.bool_]
+    def _count_right(
+        self, likely: NDArray[np.float64], codes: NDArray[Any], stated: NDArray[np.bool_]
     ) -> float:
-        """Of how many people the likeliest value of their key is their own, a known one."""
         best = likely >= likely.max(axis=1, keepdims=True) * (1 - NEAR)
-        best &= known
+        best &= stated
         own = best[self.key, codes[self.entry]]
         return float(np.dot(self.count, own / best.sum(axis=1)[self.key]))
 
 
-def _as_matrix(values: Histogram, weights: NDArray[Any]) -> csr_array:
-    """A number for each value of each class: (classes, values)."""
+def _to_matrix(values: Histogram, weights: NDArray[Any]) -> csr_array:
     shape = len(values.start) - 1, values.axis.size
     return csr_array((weights.astype(np.float64), values.value, values.start), shape=shape)

@@ -27,7 +27,7 @@ Counts = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Subset:
-    """What one subset of columns (their indices, ascending) tells apart."""
+    """How far one subset of columns (their indices, ascending) distinguishes people."""
 
     columns: tuple[int, ...]
     uniques: int
@@ -67,8 +67,8 @@ def subset_risks(
     if not columns or not len(count):
         return []
     codes, number = _roll_up(np.asarray(keys), sizes, np.asarray(count, dtype=np.int64))
-    few = len(columns) <= ALL_UP_TO and len(number) << len(columns) <= WORK
-    walk = _walk_all if few else _walk_small
+    is_small = len(columns) <= ALL_UP_TO and len(number) << len(columns) <= WORK
+    walk = _walk_all if is_small else _walk_small
     subsets = {subset.columns: subset for subset in walk(columns, codes, tuple(sizes), number)}
     for chosen in {tuple(sorted(subset)) for subset in also} - set(subsets) - {()}:
         part = _project(columns, codes, tuple(sizes), number, chosen)
@@ -83,13 +83,10 @@ def rank_revealing_columns(
     chosen: tuple[int, ...] = ()
     steps: list[Subset] = []
     while len(chosen) < len(among):
-        tried = [tuple(sorted((*chosen, column))) for column in among if column not in chosen]
-        counts = [
-            _roll_up(keys[list(columns)], [sizes[i] for i in columns], count)[1]
-            for columns in tried
-        ]
+        candidates = [tuple(sorted((*chosen, column))) for column in among if column not in chosen]
         subsets = [
-            _subset(columns, counted) for columns, counted in zip(tried, counts, strict=True)
+            _subset(columns, _roll_up(keys[list(columns)], [sizes[i] for i in columns], count)[1])
+            for columns in candidates
         ]
         steps.append(max(subsets, key=lambda subset: (subset.uniques, subset.classes)))
         chosen = steps[-1].columns
@@ -129,9 +126,9 @@ def _project(
     count: Counts,
     chosen: Sequence[int],
 ) -> tuple[tuple[int, ...], Codes, tuple[int, ...], Counts]:
-    kept_sizes = tuple(sizes[i] for i in chosen)
-    codes, count = _roll_up(codes[list(chosen)], kept_sizes, count)
-    return tuple(columns[i] for i in chosen), codes, kept_sizes, count
+    chosen_sizes = tuple(sizes[i] for i in chosen)
+    codes, count = _roll_up(codes[list(chosen)], chosen_sizes, count)
+    return tuple(columns[i] for i in chosen), codes, chosen_sizes, count
 
 
 def _subset(columns: tuple[int, ...], count: Counts) -> Subset:
@@ -139,14 +136,13 @@ def _subset(columns: tuple[int, ...], count: Counts) -> Subset:
 
 
 def _roll_up(codes: Codes, sizes: Sequence[int], count: Counts) -> tuple[Codes, Counts]:
-    """The distinct combinations (columns, distinct) and their counts."""
     key, domain = _pack_codes(codes, sizes)
     if domain <= max(4 * len(key), 1 << 12):  # so few possible keys need no sorting
         total = np.bincount(key, weights=count, minlength=domain).astype(np.int64)
         last = np.zeros(domain, dtype=np.int64)
         last[key] = np.arange(len(key))
-        there = np.flatnonzero(total)
-        return codes[:, last[there]], total[there]
+        present = np.flatnonzero(total)
+        return codes[:, last[present]], total[present]
     order = np.argsort(key)
     key = key[order]
     start = np.flatnonzero(np.concatenate(([True], key[1:] != key[:-1])))

@@ -165,7 +165,7 @@ def _at_risk(evidence: Evidence) -> list[Block]:
     told = (
         f"Whoever knows a person's {known} finds the person's group and is right about "
         "the row with one in the number of people who look alike. A threshold of "
-        f"{risk.threshold:.3g} means at least {risk.fewest_alike:,} people."
+        f"{risk.threshold:.3g} means at least {risk.min_people_alike:,} people."
     )
     mean = format_percent(risk.marketer, 1)
     if evidence.public:
