@@ -15,8 +15,8 @@ from shoal.cli.options import (
     add_reading_options,
     add_role_options,
     format_examples,
+    option,
 )
-from shoal.cli.options import option as own
 from shoal.cli.printing import format_table, print_result, show_progress
 
 if TYPE_CHECKING:
@@ -60,15 +60,19 @@ AUDITING = "auditing"
 )
 @click.argument("name")
 @click.argument("releases", nargs=-1, required=True, metavar="RELEASE...")
-@own("--targets", metavar="FILE", help="People the adversary knows: a register, or targets.")
-@own("--original", metavar="FILE", help="Auditing: the table that the release was made of.")
-@own("--control", metavar="FILE", help="People who are in none of the releases, to compare with.")
+@option("--targets", metavar="FILE", help="People the adversary knows: a register, or targets.")
+@option("--original", metavar="FILE", help="Auditing: the table that the release was made of.")
+@option(
+    "--control", metavar="FILE", help="People who are in none of the releases, to compare with."
+)
 @ON
-@own("--sample", type=click.IntRange(1), metavar="N", help="Attack so many of the targets only.")
-@own("--seed", type=int, default=0, metavar="N", help="For everything that is drawn.")
-@own("--same-table", "relation", flag_value="same table", help="The releases are of one table.")
-@own("--over-time", "relation", flag_value="over time", help="The later ones are of a table grown.")
-@own(
+@option("--sample", type=click.IntRange(1), metavar="N", help="Attack so many of the targets only.")
+@option("--seed", type=int, default=0, metavar="N", help="For everything that is drawn.")
+@option("--same-table", "relation", flag_value="same table", help="The releases are of one table.")
+@option(
+    "--over-time", "relation", flag_value="over time", help="The later ones are of a table grown."
+)
+@option(
     "--location",
     type=click.Choice(("honest", "assumed", "centroid")),
     help="For linking and intersection, how people are found: in all cells that contain them "
@@ -76,32 +80,36 @@ AUDITING = "auditing"
     "not say whose class is whose: it takes their own for all cells, and prints beside what "
     "knowing it would add.",
 )
-@own("--pieces", type=int, metavar="N", help="Pieces of background knowledge; 2 unless given.")
-@own("--sure", type=float, metavar="SHARE", help="How likely a value must become to count.")
-@own(
+@option("--pieces", type=int, metavar="N", help="Pieces of background knowledge; 2 unless given.")
+@option("--sure", type=float, metavar="SHARE", help="How likely a value must become to count.")
+@option(
     "--knowledge",
     type=click.Choice(("implications", "negations")),
     help="What a piece of background knowledge is.",
 )
-@own("--about", metavar="TEXT", help='What is asked, such as "Ed.disease=flu", or #7 for row 7.')
-@own("--knowing", multiple=True, metavar="TEXT", help="A piece of what is known; repeatable.")
-@own(
+@option("--about", metavar="TEXT", help='What is asked, such as "Ed.disease=flu", or #7 for row 7.')
+@option("--knowing", multiple=True, metavar="TEXT", help="A piece of what is known; repeatable.")
+@option(
     "--coalition",
     multiple=True,
     metavar="NAME",
     help="A provider who works together with the others named; repeatable.",
 )
-@own(
+@option(
     "--members",
     type=int,
     metavar="N",
     help="The worst coalition of so many; unless given, what is promised, or 1.",
 )
-@own("--l", type=int, metavar="N", help="Worst-pair: fewer values left than this expose; 2.")
-@own("--runs", type=int, metavar="N", help="Auditing: how often the noise is run again; 4000.")
-@own("--name", "names", metavar="COL", help="The targets' column that people are called by.")
-@own("--limit", type=SHARE, metavar="SHARE", help="Leave with 4 where a larger share is exposed.")
-@own("--show", "labels", is_flag=True, help="Name labels, values, providers: for your eyes only.")
+@option("--l", type=int, metavar="N", help="Worst-pair: fewer values left than this expose; 2.")
+@option("--runs", type=int, metavar="N", help="Auditing: how often the noise is run again; 4000.")
+@option("--name", "names", metavar="COL", help="The targets' column that people are called by.")
+@option(
+    "--limit", type=SHARE, metavar="SHARE", help="Leave with 4 where a larger share is exposed."
+)
+@option(
+    "--show", "labels", is_flag=True, help="Name labels, values, providers: for your eyes only."
+)
 @add_role_options
 @add_reading_options
 @add_output_options
@@ -114,7 +122,7 @@ def command(
     roles: Roles,
     as_json: bool,
     quiet: bool,
-    **asked: Any,
+    **options: Any,
 ) -> int:
     """Attack releases before anybody else does.
 
@@ -130,138 +138,161 @@ def command(
     """
     import shoal
 
-    options = {one: asked.pop(one) for one in OPTIONS}
-    options = {one: value for one, value in options.items() if value not in (None, ())}
+    attack_options = {option: options.pop(option) for option in OPTIONS}
+    attack_options = {
+        option: value for option, value in attack_options.items() if value not in (None, ())
+    }
     shoal.check_request(
         releases=releases,
-        files=[asked["targets"], asked["original"], asked["control"]],
+        files=[options["targets"], options["original"], options["control"]],
         schema=roles.schema,
-        on=asked["on"],
+        on=options["on"],
         attack=name,
-        options=options,
+        options=attack_options,
         relation=relation or "",
-        has_targets=asked["targets"] is not None,
+        has_targets=options["targets"] is not None,
     )
     with show_progress(quiet) as step:
-        found: Finding | RedTeam = shoal.attack(
+        finding: Finding | RedTeam = shoal.attack(
             name,
             list(releases),
             schema=roles.schema(),
             relation=relation or "",
             show=labels,
             progress=step,
-            **asked,
             **options,
+            **attack_options,
         )
-    text = describe_ranking(found) if isinstance(found, shoal.RedTeam) else describe_finding(found)
-    print_result(found, as_json, quiet, text)
+    text = (
+        describe_ranking(finding)
+        if isinstance(finding, shoal.RedTeam)
+        else describe_finding(finding)
+    )
+    print_result(finding, as_json, quiet, text)
     if limit is None and name == AUDITING:
-        return EXPOSED if found.rate else 0  # the sentence says by how much
-    if limit is None or found.rate <= limit:
+        return EXPOSED if finding.rate else 0  # the sentence says by how much
+    if limit is None or finding.rate <= limit:
         return 0
-    click.echo(f"{name} exposes {found.rate:.1%}, more than the limit of {limit:.1%}.", err=True)
+    click.echo(f"{name} exposes {finding.rate:.1%}, more than the limit of {limit:.1%}.", err=True)
     return EXPOSED
 
 
-def describe_finding(found: Finding) -> str:
+def describe_finding(finding: Finding) -> str:
     """One finding in full: what was found, how sure, an example, and what helps."""
-    lines = [found.sentence]
-    if found.attack != AUDITING:  # which exposes nobody: it bounds what noise may give away
-        lines += ["", f"{found.rate:.1%} exposed{_interval(found)}; {_sure(found)}."]
-    lines += _columns(found)
-    if found.example:
-        lines += ["", "For example:", *(f"  {line}" for line in found.example.splitlines())]
-    if found.worst:
-        rows = ", ".join(f"{row:,}" for row in found.worst)
-        lines += ["", f"Worst-hit rows of {found.table}: {rows}"]
-    if found.assumptions:
-        lines += ["", "Assumed:", *(f"  {one}" for one in found.assumptions)]
-    return "\n".join([*lines, "", f"What helps: {found.defence}"])
+    lines = [finding.sentence]
+    if finding.attack != AUDITING:  # which exposes nobody: it bounds what noise may give away
+        exposed = f"{finding.rate:.1%} exposed{_format_interval(finding)}"
+        lines += ["", f"{exposed}; {_describe_confidence(finding)}."]
+    lines += _describe_columns(finding)
+    if finding.example:
+        lines += ["", "For example:", *(f"  {line}" for line in finding.example.splitlines())]
+    if finding.worst:
+        rows = ", ".join(f"{row:,}" for row in finding.worst)
+        lines += ["", f"Worst-hit rows of {finding.table}: {rows}"]
+    if finding.assumptions:
+        lines += ["", "Assumed:", *(f"  {assumption}" for assumption in finding.assumptions)]
+    return "\n".join([*lines, "", f"What helps: {finding.defence}"])
 
 
-def _columns(found: Finding) -> list[str]:
+def _describe_columns(finding: Finding) -> list[str]:
     """What was found of each sensitive column, the worst first, and what was not evaluated."""
-    if not found.by_column:
+    if not finding.by_column:
         return []
-    worst_first = sorted(found.by_column, key=lambda one: (-one.rate, one.guessing - one.sure))
+    worst_first = sorted(
+        finding.by_column,
+        key=lambda column_finding: (
+            -column_finding.rate,
+            column_finding.guessing - column_finding.sure,
+        ),
+    )
     rows = [
         (
-            one.on,
-            f"{one.exposed:,} of {one.people:,}",
-            f"{one.rate:.1%}",
-            f"{one.sure:.0%}",
-            f"{one.guessing:.0%}",
+            column_finding.on,
+            f"{column_finding.exposed:,} of {column_finding.people:,}",
+            f"{column_finding.rate:.1%}",
+            f"{column_finding.sure:.0%}",
+            f"{column_finding.guessing:.0%}",
         )
-        for one in worst_first
+        for column_finding in worst_first
     ]
     head = ("sensitive column", "exposed", "share", "sure", "guessing")
     lines = ["", format_table(head, rows, right=(1, 2, 3, 4))]
-    if found.not_evaluated:
+    if finding.not_evaluated:
         lines += [
             "",
             "Not evaluated:",
-            format_table(("sensitive column", "why"), found.not_evaluated),
+            format_table(("sensitive column", "why"), finding.not_evaluated),
         ]
     return lines
 
 
-def _sure(found: Finding) -> str:
-    control = "" if found.control is None else f", {found.control:.1%} of the control group"
-    if not found.exposed:
-        return (
-            f"at best {found.sure:.0%} sure of anybody, {found.guessing:.0%} by guessing{control}"
-        )
-    return f"sure {found.sure:.0%} about the worst-hit, {found.guessing:.0%} by guessing{control}"
+def _describe_confidence(finding: Finding) -> str:
+    control = "" if finding.control is None else f", {finding.control:.1%} of the control group"
+    confidence, baseline = f"{finding.sure:.0%}", f"{finding.guessing:.0%} by guessing{control}"
+    if not finding.exposed:
+        return f"at best {confidence} sure of anybody, {baseline}"
+    return f"sure {confidence} about the worst-hit, {baseline}"
 
 
-def _interval(found: Finding) -> str:
-    if found.interval is None:
+def _format_interval(finding: Finding) -> str:
+    if finding.interval is None:
         return ""
-    low, high = found.interval
+    low, high = finding.interval
     return f" of the people sampled (95 % interval {low:.1%} to {high:.1%})"
 
 
-def describe_ranking(found: RedTeam) -> str:
+def describe_ranking(red_team: RedTeam) -> str:
     """All findings, the largest share of people first, then what did not run and why."""
-    several = len(found.columns) > 1
+    several = len(red_team.columns) > 1
     rows = [
         (
-            one.attack,
-            *([one.on or "–"] if several else []),
-            f"{one.exposed:,} of {one.people:,}",
-            f"{one.rate:.1%}",
-            f"{one.sure:.0%}",
-            f"{one.guessing:.0%}",
-            _own_sentence(one),
+            finding.attack,
+            *([finding.on or "–"] if several else []),
+            f"{finding.exposed:,} of {finding.people:,}",
+            f"{finding.rate:.1%}",
+            f"{finding.sure:.0%}",
+            f"{finding.guessing:.0%}",
+            _own_sentence(finding),
         )
-        for one in found.findings
+        for finding in red_team.findings
     ]
-    learnt = ["worst column"] if several else []
-    head = ("attack", *learnt, "exposed", "share", "sure", "guessing", "what was found")
-    helps = {one.attack: one.defence for one in found.findings if one.exposed}
+    worst_column = ["worst column"] if several else []
+    head = ("attack", *worst_column, "exposed", "share", "sure", "guessing", "what was found")
+    helps = {finding.attack: finding.defence for finding in red_team.findings if finding.exposed}
     lines = [RANKED_BY, "", format_table(head, rows, right=range(1 + several, 5 + several))]
     if several:
-        lines += ["", "Exposed, by sensitive column:", _matrix(found)]
+        lines += ["", "Exposed, by sensitive column:", _format_matrix(red_team)]
     if helps:
         lines += ["", format_table(("attack", "what helps"), list(helps.items()))]
-    if found.skipped:
-        lines += ["", "Did not run:", format_table(("attack", "why"), found.skipped)]
+    if red_team.skipped:
+        lines += ["", "Did not run:", format_table(("attack", "why"), red_team.skipped)]
     return "\n".join(lines)
 
 
-def _own_sentence(found: Finding) -> str:
+def _own_sentence(finding: Finding) -> str:
     """What was found of the worst column; the others have a table of their own."""
-    own = [one.sentence for one in found.by_column if one.on == found.on]
-    return str(own[0] if own else found.sentence)
+    option = [
+        column_finding.sentence
+        for column_finding in finding.by_column
+        if column_finding.on == finding.on
+    ]
+    return str(option[0] if option else finding.sentence)
 
 
-def _matrix(found: RedTeam) -> str:
+def _format_matrix(red_team: RedTeam) -> str:
     """The share of people exposed, by sensitive column and attack; the worst column first."""
-    learning = [one for one in found.findings if any(each.on for each in one.per_column)]
-    rates = [{each.on: each.rate for each in one.per_column} for one in learning]
+    learning = [
+        finding
+        for finding in red_team.findings
+        if any(column_finding.on for column_finding in finding.per_column)
+    ]
+    rates = [
+        {column_finding.on: column_finding.rate for column_finding in finding.per_column}
+        for finding in learning
+    ]
     rows = [
         (worst.on, *(f"{by[worst.on]:.1%}" if worst.on in by else "not run" for by in rates))
-        for worst in found.columns
+        for worst in red_team.columns
     ]
-    head = ("sensitive column", *(one.attack for one in learning))
+    head = ("sensitive column", *(finding.attack for finding in learning))
     return format_table(head, rows, right=range(1, len(head)))

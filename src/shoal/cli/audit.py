@@ -39,7 +39,7 @@ from shoal.cli.printing import print_result, show_progress
 @add_reading_options
 @add_output_options
 def command(
-    source: str, roles: Roles, reading: dict[str, Any], as_json: bool, quiet: bool, **asked: Any
+    source: str, roles: Roles, reading: dict[str, Any], as_json: bool, quiet: bool, **options: Any
 ) -> None:
     """Measure any table, whoever made it.
 
@@ -50,11 +50,11 @@ def command(
 
     shoal.check_request(
         tables=[source],
-        files=[asked["original"], asked["population"]],
+        files=[options["original"], options["population"]],
         schema=roles.schema,
         reading=reading,
     )
     with show_progress(quiet) as step:
         step("measuring", 0, 1)
-        found = shoal.audit(source, roles.schema(), **asked, **reading)
-    print_result(found, as_json, quiet)
+        measured = shoal.audit(source, roles.schema(), **options, **reading)
+    print_result(measured, as_json, quiet)

@@ -36,29 +36,29 @@ def list_tables(as_json: bool, quiet: bool) -> None:
     """List the bundled tables, and which of the papers' data sets are here."""
     import shoal
 
-    names, found = shoal.bundled.names(), shoal.datasets()
+    names, datasets = shoal.bundled.names(), shoal.datasets()
     if as_json:
-        document = {"edition": 1, "tables": names, "datasets": found}
+        document = {"edition": 1, "tables": names, "datasets": datasets}
         print_text(json.dumps(document, indent=2, ensure_ascii=False))
         return
     if quiet:
         return
     rows = [
         (
-            one["name"],
-            f"{one['rows']:,}",
-            _where([Path(file) for file in one["files"].values()])
-            if one["here"]
+            dataset["name"],
+            f"{dataset['rows']:,}",
+            _list_folders([Path(file) for file in dataset["files"].values()])
+            if dataset["here"]
             else "not here: shoal data fetch",
         )
-        for one in found
+        for dataset in datasets
     ]
     print_text(
         "\n".join((*names, "", format_table(("data set", "rows", "where"), rows, right=(1,))))
     )
 
 
-def _where(files: list[Path]) -> str:
+def _list_folders(files: list[Path]) -> str:
     """The folder of the files; the folders, where they are in several."""
     return ", ".join(dict.fromkeys(str(file.parent) for file in files))
 
@@ -123,5 +123,5 @@ def fetch_tables(
     import shoal
 
     with show_progress(quiet) as step:
-        found = shoal.fetch(*names, out=out, source=source, replace=replace, progress=step)
-    print_result(found, as_json, quiet)
+        fetched = shoal.fetch(*names, out=out, source=source, replace=replace, progress=step)
+    print_result(fetched, as_json, quiet)

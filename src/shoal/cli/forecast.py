@@ -139,7 +139,7 @@ def command(
     roles: Roles,
     as_json: bool,
     quiet: bool,
-    **asked: Any,
+    **options: Any,
 ) -> int:
     """Estimate what a release that somebody else may make would reveal.
 
@@ -155,38 +155,45 @@ def command(
     import shoal
 
     shoal.check_request(
-        lambda: _nothing_else(limit) if validate else _check_single(asked),
+        lambda: _check_validation(limit) if validate else _check_single(options),
         tables=[source] if validate else [],
         releases=[] if validate else [source],
-        files=[asked["original"], asked["population"]],
+        files=[options["original"], options["population"]],
         schema=roles.needed if validate else roles.schema,
-        rules=asked["models"],
-        on=asked["on"],
-        method=asked["method"] or "",
-        page=asked["out"],
+        rules=options["models"],
+        on=options["on"],
+        method=options["method"] or "",
+        page=options["out"],
         page_name="forecast",
-        reading=asked["reading"],
+        reading=options["reading"],
     )
     with show_progress(quiet) as step:
         if validate:
-            tried = _validated(source, roles, limit, step, asked)
-            print_result(tried, as_json, quiet, _text_of_trial(tried, asked["out"]))
+            validation = _run_validation(source, roles, limit, step, options)
+            print_result(
+                validation, as_json, quiet, _describe_validation(validation, options["out"])
+            )
             return 0
-        found = _forecast(source, roles, step, asked)
-    print_result(found, as_json, quiet, _text(found, asked["out"]))
-    if limit is None or found.risk <= limit:
+        forecast = _run_forecast(source, roles, step, options)
+    print_result(forecast, as_json, quiet, _describe_forecast(forecast, options["out"]))
+    if limit is None or forecast.risk <= limit:
         return 0
-    told = f"{found.risk:.1%} of the classes would be exposed, more than the limit of {limit:.1%}."
-    click.echo(told, err=True)
+    message = (
+        f"{forecast.risk:.1%} of the classes would be exposed, more than the limit of {limit:.1%}."
+    )
+    click.echo(message, err=True)
     return EXPOSED
 
 
-def _forecast(source: str, roles: Roles, step: Any, asked: dict[str, Any]) -> Forecast:
+def _run_forecast(source: str, roles: Roles, step: Any, options: dict[str, Any]) -> Forecast:
     import shoal
 
-    del asked["ks"], asked["seeds"]
-    overlap, l = _one("overlap", asked.pop("overlap"), 0.1), _one("l", asked.pop("ls"), 2)
-    models, labels = asked.pop("models"), asked.pop("labels")
+    del options["ks"], options["seeds"]
+    overlap, l = (
+        _take_single("overlap", options.pop("overlap"), 0.1),
+        _take_single("l", options.pop("ls"), 2),
+    )
+    models, labels = options.pop("models"), options.pop("labels")
     return shoal.forecast(
         source,
         schema=roles.schema(),
@@ -195,173 +202,192 @@ def _forecast(source: str, roles: Roles, step: Any, asked: dict[str, Any]) -> Fo
         rule=" & ".join(models) or None,
         show=labels,
         progress=step,
-        **asked,
+        **options,
     )
 
 
-def _check_single(asked: dict[str, Any]) -> None:
+def _check_single(options: dict[str, Any]) -> None:
     """Refuse options that only a validation has, or takes several of."""
     from shoal import UsageError
 
-    if asked["ks"] or asked["seeds"]:
+    if options["ks"] or options["seeds"]:
         raise UsageError("--k and --seeds are for --validate.", "leave them out.")
-    _one("overlap", asked["overlap"], 0.1)
-    _one("l", asked["ls"], 2)
+    _take_single("overlap", options["overlap"], 0.1)
+    _take_single("l", options["ls"], 2)
 
 
-def _one(name: str, given: Sequence[Any], unless: Any) -> Any:
+def _take_single(name: str, values: Sequence[Any], default: Any) -> Any:
     """The only one of what may be repeated with --validate."""
     from shoal import UsageError
 
-    if len(given) > 1:
+    if len(values) > 1:
         raise UsageError(f"A forecast takes one --{name}.", "give one, or add --validate.")
-    return given[0] if given else unless
+    return values[0] if values else default
 
 
-def _validated(
-    source: str, roles: Roles, limit: float | None, step: Any, asked: dict[str, Any]
+def _run_validation(
+    source: str, roles: Roles, limit: float | None, step: Any, options: dict[str, Any]
 ) -> Validation:
     import shoal
 
-    several = {"overlaps": asked["overlap"], "ks": asked["ks"], "ls": asked["ls"]}
-    chosen = {name: value for name, value in several.items() if value}
+    repeatable = {"overlaps": options["overlap"], "ks": options["ks"], "ls": options["ls"]}
+    repeated = {name: value for name, value in repeatable.items() if value}
     names = ("on", "method", "seeds")
-    more = {name: asked[name] for name in names if asked[name] not in (None, ())}
-    same = {name: asked[name] for name in ("repeats", "confidence", "reading", "out")}
+    given_once = {name: options[name] for name in names if options[name] not in (None, ())}
+    always = {name: options[name] for name in ("repeats", "confidence", "reading", "out")}
     schema = roles.needed()
-    return shoal.validate_forecast(source, schema, progress=step, **chosen, **more, **same)
+    return shoal.validate_forecast(
+        source, schema, progress=step, **repeated, **given_once, **always
+    )
 
 
-def _nothing_else(limit: float | None) -> None:
+def _check_validation(limit: float | None) -> None:
     """Refuse options that a validation does not have."""
     from shoal import UsageError
 
-    context, given = click.get_current_context(), click.core.ParameterSource.COMMANDLINE
+    context, typed = click.get_current_context(), click.core.ParameterSource.COMMANDLINE
     names = ("others", "same_people", "rows", "original", "population", "models", "labels", "seed")
-    if limit is not None or any(context.get_parameter_source(name) is given for name in names):
+    if limit is not None or any(context.get_parameter_source(name) is typed for name in names):
         raise UsageError(
             "--validate draws its own releases from the table, and knows their truth.",
             "of the options for the others, give --overlap, --k, --l and --method only.",
         )
 
 
-def _text(found: Forecast, out: Path | None) -> str:
+def _describe_forecast(forecast: Forecast, out: Path | None) -> str:
     """The sentence, the estimators, the classes at risk, and what all of it supposes."""
     rows = [
         (
-            "*" if one is found.default else "",
-            one.name,
-            f"{one.risk:.2%}",
-            _interval(one.interval, one is found.default),
-            found.assumes(one.name),
+            "*" if estimate is forecast.default else "",
+            estimate.name,
+            f"{estimate.risk:.2%}",
+            _format_interval(estimate.interval, estimate is forecast.default),
+            forecast.assumes(estimate.name),
         )
-        for one in found.estimates.values()
+        for estimate in forecast.estimates.values()
     ]
     head = ("", "estimator", "exposed", "nine in ten", "it takes it that")
-    lines = [found.sentence, "", *_columns(found), format_table(head, rows, right=(2, 3)), ""]
-    lines += [*_classes(found), "Supposed:"]
-    lines += [f"- {told}" for told in found.assumptions]
-    lines += [f"- {one.name}: {'; '.join(one.assumptions)}" for one in _told(found)]
+    lines = [
+        forecast.sentence,
+        "",
+        *_describe_columns(forecast),
+        format_table(head, rows, right=(2, 3)),
+        "",
+    ]
+    lines += [*_describe_classes(forecast), "Supposed:"]
+    lines += [f"- {assumption}" for assumption in forecast.assumptions]
+    lines += [
+        f"- {estimate.name}: {'; '.join(estimate.assumptions)}"
+        for estimate in _list_distinct_estimates(forecast)
+    ]
     return "\n".join([*lines, *([f"The page: {out}"] if out else [])])
 
 
-def _columns(found: Forecast) -> list[str]:
+def _describe_columns(forecast: Forecast) -> list[str]:
     """What is forecast of each sensitive column, the worst first, where there are several."""
-    if not found.by_column:
+    if not forecast.by_column:
         return []
     rows = [
         (
-            one.on,
-            f"{one.risk:.2%}",
-            _interval(one.default.interval, True),
-            f"{one.few:,}",
-            one.settings["rule"],
+            column_forecast.on,
+            f"{column_forecast.risk:.2%}",
+            _format_interval(column_forecast.default.interval, True),
+            f"{column_forecast.few:,}",
+            column_forecast.settings["rule"],
         )
-        for one in found.by_column
+        for column_forecast in forecast.by_column
     ]
     head = ("sensitive column", "exposed", "nine in ten", "too few values already", "others' rule")
-    return [format_table(head, rows, right=(1, 2, 3)), "", f"By {found.on}:"]
+    return [format_table(head, rows, right=(1, 2, 3)), "", f"By {forecast.on}:"]
 
 
-def _told(found: Forecast) -> list[Any]:
+def _list_distinct_estimates(forecast: Forecast) -> list[Any]:
     """The estimates whose assumptions are told: both readings of the paper have the same."""
-    return [one for name, one in found.estimates.items() if name != "paper, best subset"]
+    return [
+        estimate for name, estimate in forecast.estimates.items() if name != "paper, best subset"
+    ]
 
 
-def _interval(interval: tuple[float, float] | None, drawn: bool) -> str:
+def _format_interval(interval: tuple[float, float] | None, simulated: bool) -> str:
     if interval is None:
-        return "too few repeats" if drawn else ""
+        return "too few repeats" if simulated else ""
     return f"{interval[0]:.2%} to {interval[1]:.2%}"
 
 
-def _classes(found: Forecast) -> list[str]:
+def _describe_classes(forecast: Forecast) -> list[str]:
     """The classes at risk as a table."""
-    few, l = found.few, found.settings["l"]
+    few, l = forecast.few, forecast.settings["l"]
     have = "class has" if few == 1 else "classes have"
     lines = [f"{few:,} {have} fewer than {l} values already, without any other release.", ""]
-    if not found.exposed:
+    if not forecast.exposed:
         return lines
-    names = list(found.exposed[0].labels)
+    names = list(forecast.exposed[0].labels)
     rows = [
         (
-            one.number,
-            one.row,
-            one.rows,
-            one.values,
-            f"{one.probability:.0%}",
-            *(one.labels[name] for name in names),
+            at_risk.number,
+            at_risk.row,
+            at_risk.rows,
+            at_risk.values,
+            f"{at_risk.probability:.0%}",
+            *(at_risk.labels[name] for name in names),
         )
-        for one in found.exposed[:SHOWN]
+        for at_risk in forecast.exposed[:SHOWN]
     ]
     head = ("class", "first row", "rows", "values", "chance", *names)
     shown = format_table(head, rows, right=range(5))
     return [*lines, "The classes most at risk, by simulation:", shown, ""]
 
 
-def _text_of_trial(found: Validation, out: Path | None) -> str:
+def _describe_validation(validation: Validation, out: Path | None) -> str:
     rows = [
         (
             name,
-            f"{100 * one.mae:.2f}",
-            f"{100 * one.bias:+.2f}",
-            "" if one.correlation is None else f"{one.correlation:.3f}",
-            f"{one.brier:.4f}",
-            "" if one.covered is None else f"{one.covered:.0%}",
+            f"{100 * score.mae:.2f}",
+            f"{100 * score.bias:+.2f}",
+            "" if score.correlation is None else f"{score.correlation:.3f}",
+            f"{score.brier:.4f}",
+            "" if score.covered is None else f"{score.covered:.0%}",
         )
-        for name, one in found.scores.items()
+        for name, score in validation.scores.items()
     ]
     head = ("estimator", "error", "bias", "correlation", "Brier score", "covered")
-    real = [one.real for one in found.trials]
+    exposed = [trial.real for trial in validation.trials]
     lines = [
-        f"{len(real):,} trials on samples of {found.settings['size']:,} of {found.rows:,} rows: "
-        f"{min(real):.1%} to {max(real):.1%} of the classes came to be exposed.",
-        *_tried_columns(found),
+        f"{len(exposed):,} trials on samples of {validation.settings['size']:,} of "
+        f"{validation.rows:,} rows: {min(exposed):.1%} to {max(exposed):.1%} of the classes came "
+        "to be exposed.",
+        *_describe_validated_columns(validation),
         "",
         format_table(head, rows, right=range(1, 6)),
         "",
-        *found.legend,
-        *found.notes,
+        *validation.legend,
+        *validation.notes,
     ]
     return "\n".join([*lines, *([f"The page: {out}"] if out else [])])
 
 
-def _tried_columns(found: Validation) -> list[str]:
+def _describe_validated_columns(validation: Validation) -> list[str]:
     """How far the estimates of each sensitive column were off, where several were tried."""
-    if not found.by_column:
+    if not validation.by_column:
         return []
     rows = [
         (
-            one.on,
-            f"{min(trial.real for trial in one.trials):.1%}",
-            f"{max(trial.real for trial in one.trials):.1%}",
-            *(f"{100 * score.mae:.2f}" for score in one.scores.values()),
+            column_validation.on,
+            f"{min(trial.real for trial in column_validation.trials):.1%}",
+            f"{max(trial.real for trial in column_validation.trials):.1%}",
+            *(f"{100 * score.mae:.2f}" for score in column_validation.scores.values()),
         )
-        for one in found.by_column
+        for column_validation in validation.by_column
     ]
-    head = ("sensitive column", "exposed, from", "to", *(f"error, {one}" for one in found.scores))
+    head = (
+        "sensitive column",
+        "exposed, from",
+        "to",
+        *(f"error, {estimator}" for estimator in validation.scores),
+    )
     return [
         "",
         format_table(head, rows, right=range(1, len(head))),
         "",
-        f"By {found.on}, the worst:",
+        f"By {validation.on}, the worst:",
     ]

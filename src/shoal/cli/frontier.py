@@ -23,8 +23,8 @@ from shoal.cli.options import (
     add_reading_options,
     add_role_options,
     format_examples,
+    option,
 )
-from shoal.cli.options import option as own
 from shoal.cli.printing import print_result, show_progress
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     ),
 )
 @click.argument("source")
-@own(
+@option(
     "-m",
     "--model",
     "models",
@@ -51,16 +51,16 @@ if TYPE_CHECKING:
     metavar="TEXT",
     help='A rule to try, one strength; several joined by "&". Repeatable.',
 )
-@own("--strengths", metavar="K,K", help="Without -m: the k to try; else 2,5,10,25,50.")
-@own("--methods", metavar="NAME,NAME", help="The methods to try; else all.")
-@own(
+@option("--strengths", metavar="K,K", help="Without -m: the k to try; else 2,5,10,25,50.")
+@option("--methods", metavar="NAME,NAME", help="The methods to try; else all.")
+@option(
     "-o",
     "--out",
     type=FILE,
     metavar="DIR",
     help="Keep finished points and the page there; a run that was stopped goes on.",
 )
-@own(
+@option(
     "--risk",
     type=click.Choice(("identity", "value")),
     default="identity",
@@ -68,39 +68,45 @@ if TYPE_CHECKING:
     help="The frontier's: picking a person's row, or guessing the value.",
 )
 @ON
-@own("--max-loss", type=SHARE, metavar="LOSS", help="Choose: the least risk with no more loss.")
-@own(
+@option("--max-loss", type=SHARE, metavar="LOSS", help="Choose: the least risk with no more loss.")
+@option(
     "--max-risk",
     type=SHARE,
     metavar="RISK",
     help="Choose: the least loss where nobody's risk is higher.",
 )
-@own("--max-average-risk", type=SHARE, metavar="RISK", help="The same of the average over people.")
-@own(
+@option(
+    "--max-average-risk", type=SHARE, metavar="RISK", help="The same of the average over people."
+)
+@option(
     "--hold-back",
     type=SHARE,
     default=0.0,
     metavar="SHARE",
     help="Share of rows that may be left out, such as 0.05 or 5%.",
 )
-@own(
+@option(
     "--auto-hierarchies",
     is_flag=True,
     help="Give levels to columns that have none, for methods that need them.",
 )
-@own("--population", metavar="FILE", help="The population, for k-map and delta-presence.")
-@own("--one-row", metavar="TEXT", help=ONE_ROW_HELP)
-@own("--replace", is_flag=True, help="Start anew where another comparison is kept.")
-@own(
+@option("--population", metavar="FILE", help="The population, for k-map and delta-presence.")
+@option("--one-row", metavar="TEXT", help=ONE_ROW_HELP)
+@option("--replace", is_flag=True, help="Start anew where another comparison is kept.")
+@option(
     "--side-by-side",
     is_flag=True,
     help="Compare classes with differential privacy: join two releases of each. Stopped, it "
     "keeps nothing.",
 )
-@own("--epsilons", metavar="E,E", help="Side by side: the noise; else 0.5,1,2,4.")
-@own("--forms", metavar="NAME,NAME", help="Side by side: randomised, counts, synthetic; else all.")
-@own("--overlap", type=int, metavar="N", help="Side by side: people in both halves of the table.")
-@own("--seeds", type=int, metavar="N", help="Side by side: how often to split; else 3.")
+@option("--epsilons", metavar="E,E", help="Side by side: the noise; else 0.5,1,2,4.")
+@option(
+    "--forms", metavar="NAME,NAME", help="Side by side: randomised, counts, synthetic; else all."
+)
+@option(
+    "--overlap", type=int, metavar="N", help="Side by side: people in both halves of the table."
+)
+@option("--seeds", type=int, metavar="N", help="Side by side: how often to split; else 3.")
 @ACCEPT_KEEP
 @add_role_options
 @add_reading_options
@@ -118,7 +124,7 @@ def command(
     forms: str | None,
     overlap: int | None,
     seeds: int | None,
-    **asked: Any,
+    **options: Any,
 ) -> int:
     """Compare methods and strengths: risk against utility.
 
@@ -133,56 +139,58 @@ def command(
     """
     import shoal
 
-    methods = [name.strip() for name in (asked["methods"] or "").split(",") if name.strip()]
+    methods = [name.strip() for name in (options["methods"] or "").split(",") if name.strip()]
     shoal.check_request(
-        lambda: _refuse(side_by_side),
-        lambda: _numbers(strengths),
+        lambda: _refuse_misplaced_options(side_by_side),
+        lambda: _parse_strengths(strengths),
         *(functools.partial(shoal.check_request, method=name) for name in methods),
         tables=[source],
-        files=[asked["population"]],
+        files=[options["population"]],
         schema=roles.needed,
         some_columns=side_by_side,
         rules=models,
-        has_population=asked["population"] is not None,
-        one_row=asked["one_row"],
+        has_population=options["population"] is not None,
+        one_row=options["one_row"],
         reading=reading,
     )
-    schema, chosen = roles.needed(), asked["one_row"] is not None
-    sides = {"epsilons": epsilons, "forms": forms, "overlap": overlap, "seeds": seeds}
+    schema, choose_row = roles.needed(), options["one_row"] is not None
+    side_options = {"epsilons": epsilons, "forms": forms, "overlap": overlap, "seeds": seeds}
     if side_by_side:
-        given = {"rules": models or None, "on": asked["on"], "out": asked["out"]}
-        given |= {"one_row": asked["one_row"], "reading": reading if chosen else None}
+        arguments = {"rules": models or None, "on": options["on"], "out": options["out"]}
+        arguments |= {"one_row": options["one_row"], "reading": reading if choose_row else None}
         try:
-            with _opened(source, schema, reading, quiet, chosen) as (step, table):
-                both = shoal.side_by_side(table, schema, progress=step, **given, **_given(sides))
+            with _open_source(source, schema, reading, quiet, choose_row) as (step, table):
+                result = shoal.side_by_side(
+                    table, schema, progress=step, **arguments, **_parse_side_options(side_options)
+                )
         except KeyboardInterrupt:
-            raise _stopped_aside() from None
-        print_result(both, as_json, quiet, _both(both, asked["out"]))
+            raise _explain_side_by_side_stop() from None
+        print_result(result, as_json, quiet, _describe_side_by_side(result, options["out"]))
         return 0
-    kept = asked["out"]
-    before = _written(kept)
+    folder = options["out"]
+    before = _read_file_version(folder)
     try:
-        with _opened(source, schema, reading, quiet, chosen) as (step, table):
-            found: Frontier = shoal.frontier(
+        with _open_source(source, schema, reading, quiet, choose_row) as (step, table):
+            comparison: Frontier = shoal.frontier(
                 table,
                 schema,
                 models or None,
-                strengths=_numbers(strengths),
+                strengths=_parse_strengths(strengths),
                 progress=step,
-                reading=reading if chosen else None,
-                **asked,
+                reading=reading if choose_row else None,
+                **options,
             )
     except KeyboardInterrupt:
-        if kept is None:
+        if folder is None:
             raise
-        raise _stopped(before, _written(kept), asked["replace"]) from None
-    for warning in () if quiet else found.warnings:
+        raise _explain_stop(before, _read_file_version(folder), options["replace"]) from None
+    for warning in () if quiet else comparison.warnings:
         click.echo(f"WARNING: {warning}", err=True)
-    for note in () if quiet else found.notes:
+    for note in () if quiet else comparison.notes:
         click.echo(f"Note: {note}", err=True)
-    print_result(found, as_json, quiet, _text(found, kept))
+    print_result(comparison, as_json, quiet, _describe_frontier(comparison, folder))
     try:
-        found.check()
+        comparison.check()
     except shoal.NotMetError as error:  # what was found is printed already, with --json too
         click.echo(f"{error.fact}\nHint: {error.hint}", err=True)
         return 3
@@ -190,7 +198,7 @@ def command(
 
 
 @contextmanager
-def _opened(
+def _open_source(
     source: str, schema: Schema, reading: dict[str, Any], quiet: bool, unread: bool
 ) -> Iterator[tuple[Callable[[str, int, int], None], Frame | str]]:
     """How progress is shown, and the table, while it is worked on; ``unread``: only where it is."""
@@ -207,8 +215,8 @@ def _opened(
         yield step, table
 
 
-_SIDES = ("epsilons", "forms", "overlap", "seeds")
-_ALONE = (
+_SIDE_BY_SIDE_OPTIONS = ("epsilons", "forms", "overlap", "seeds")
+_FRONTIER_OPTIONS = (
     "strengths",
     "methods",
     "risk",
@@ -223,16 +231,16 @@ _ALONE = (
 )
 
 
-def _refuse(side_by_side: bool) -> None:
+def _refuse_misplaced_options(side_by_side: bool) -> None:
     """Refuse what has no meaning where both schools are compared, or where they are not."""
     from shoal import UsageError
 
-    typed = click.get_current_context().get_parameter_source
-    unfit = _ALONE if side_by_side else _SIDES
-    given = [name for name in unfit if typed(name) is ParameterSource.COMMANDLINE]
-    if not given:
+    parameter_source = click.get_current_context().get_parameter_source
+    meaningless = _FRONTIER_OPTIONS if side_by_side else _SIDE_BY_SIDE_OPTIONS
+    typed = [name for name in meaningless if parameter_source(name) is ParameterSource.COMMANDLINE]
+    if not typed:
         return
-    option = f"--{given[0].replace('_', '-')}"
+    option = f"--{typed[0].replace('_', '-')}"
     if side_by_side:
         raise UsageError(
             f"{option} has no meaning with --side-by-side.",
@@ -241,47 +249,47 @@ def _refuse(side_by_side: bool) -> None:
     raise UsageError(f"{option} is of a comparison of both schools.", "add --side-by-side.")
 
 
-def _given(sides: dict[str, Any]) -> dict[str, Any]:
+def _parse_side_options(sides: dict[str, Any]) -> dict[str, Any]:
     """What was asked for, lists as lists; ε as texts, which are exact."""
-    told = {name: value for name, value in sides.items() if value is not None}
+    given_options = {name: value for name, value in sides.items() if value is not None}
     return {
-        name: [one.strip() for one in value.split(",")] if isinstance(value, str) else value
-        for name, value in told.items()
+        name: [word.strip() for word in value.split(",")] if isinstance(value, str) else value
+        for name, value in given_options.items()
     }
 
 
-def _both(found: SideBySide, kept: Path | None) -> str:
-    page = () if kept is None else (f"The page: {kept / 'side-by-side.html'}",)
-    return "\n".join((str(found), *page))
+def _describe_side_by_side(result: SideBySide, folder: Path | None) -> str:
+    page = () if folder is None else (f"The page: {folder / 'side-by-side.html'}",)
+    return "\n".join((str(result), *page))
 
 
-def _written(kept: Path | None) -> tuple[int, int] | None:
+def _read_file_version(folder: Path | None) -> tuple[int, int] | None:
     """What tells one writing of the comparison from another; None: there is none."""
     try:
-        found = ((kept or Path()) / "frontier.json").stat()
+        status = ((folder or Path()) / "frontier.json").stat()
     except OSError:
         return None
-    return found.st_ino, found.st_mtime_ns
+    return status.st_ino, status.st_mtime_ns
 
 
-def _stopped(
-    before: tuple[int, int] | None, now: tuple[int, int] | None, replace: bool
+def _explain_stop(
+    before: tuple[int, int] | None, after: tuple[int, int] | None, replace: bool
 ) -> Interrupted:
     """What there is after an interruption, and how to go on."""
     from shoal import Interrupted
 
-    if now is None:
+    if after is None:
         return Interrupted(
             "Stopped before any point was finished: nothing was written.", "run it again."
         )
-    if now == before:
-        told = "Stopped before a further point was finished; what was kept before is unchanged."
-        return Interrupted(told, "run it again.")
+    if after == before:
+        fact = "Stopped before a further point was finished; what was kept before is unchanged."
+        return Interrupted(fact, "run it again.")
     again = "run it again, without --replace," if replace else "run it again"
     return Interrupted("Stopped; the points that were finished are kept.", f"{again} to go on.")
 
 
-def _stopped_aside() -> Interrupted:
+def _explain_side_by_side_stop() -> Interrupted:
     from shoal import Interrupted
 
     return Interrupted(
@@ -290,27 +298,29 @@ def _stopped_aside() -> Interrupted:
     )
 
 
-def _numbers(text: str | None) -> list[int] | None:
+def _parse_strengths(text: str | None) -> list[int] | None:
     from shoal import UsageError
 
     if text is None:
         return None
     try:
-        return [int(one) for one in text.split(",")]
+        return [int(number) for number in text.split(",")]
     except ValueError:
         raise UsageError(
             "--strengths are whole numbers.", "write for example --strengths 5,10,25."
         ) from None
 
 
-def _text(found: Frontier, kept: Path | None) -> str:
-    lines, chosen = [str(found)], found.chosen
+def _describe_frontier(comparison: Frontier, folder: Path | None) -> str:
+    lines, chosen = [str(comparison)], comparison.chosen
     if chosen is not None:
-        lines += ["", f"Chosen: {chosen.method} under {chosen.rule}, {found.wanted}."]
-    if found.made and (chosen is not None or not found.wanted):
-        lines.append(f"To publish it: {found.command}" if chosen else _CHOOSE + found.command)
-    if kept is not None:
-        lines.append(f"The page: {kept / 'frontier.html'}")
+        lines += ["", f"Chosen: {chosen.method} under {chosen.rule}, {comparison.wanted}."]
+    if comparison.made and (chosen is not None or not comparison.wanted):
+        lines.append(
+            f"To publish it: {comparison.command}" if chosen else _CHOOSE + comparison.command
+        )
+    if folder is not None:
+        lines.append(f"The page: {folder / 'frontier.html'}")
     return "\n".join(lines)
 
 

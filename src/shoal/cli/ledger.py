@@ -14,8 +14,8 @@ import click
 
 from shoal.cli.ledger_options import (
     ABOUT,
-    LEAST,
     LIMIT,
+    MIN_VALUES,
     ON,
     PEOPLE,
     RHO,
@@ -23,8 +23,8 @@ from shoal.cli.ledger_options import (
     TO,
     add_budget_options,
     add_ledger_options,
+    add_relation_options,
 )
-from shoal.cli.ledger_options import add_relation_options as relations
 from shoal.cli.options import (
     FILE,
     SHARE,
@@ -86,14 +86,14 @@ def print_refusal(fact: str, hint: str = "") -> int:
 def find_states(entries: Sequence[Any]) -> dict[int, str]:
     """What became of each entry, by its number."""
     gone = {
-        one.body["number"]: "never out" if one.body.get("never_out") else "withdrawn"
-        for one in entries
-        if one.kind == "withdrawn"
+        entry.body["number"]: "never out" if entry.body.get("never_out") else "withdrawn"
+        for entry in entries
+        if entry.kind == "withdrawn"
     }
-    return {one.number: gone.get(one.number) or _state(one) for one in entries}
+    return {entry.number: gone.get(entry.number) or _describe_state(entry) for entry in entries}
 
 
-def _state(entry: Any) -> str:
+def _describe_state(entry: Any) -> str:
     if entry.kind == "release":
         return "overridden" if entry.body.get("accepted_risk") else "admitted"
     return {"withdrawn": "withdraws", "publisher": "trusted"}.get(entry.kind, str(entry.kind))
@@ -112,7 +112,7 @@ def format_entry_line(entry: Any, state: str) -> tuple[object, ...]:
         body.get("to", ""),
         name,
         body.get("rule", ""),
-        _spends(body),
+        _format_spend(body),
         state,
     )
 
@@ -120,8 +120,8 @@ def format_entry_line(entry: Any, state: str) -> tuple[object, ...]:
 def format_entries(lines: Sequence[tuple[object, ...]]) -> str:
     """Lines of entries under their head; what they spend only where one does."""
     rows = [HEAD, *lines]
-    if not any(one[SPENDS] for one in lines):
-        rows = [(*one[:SPENDS], *one[SPENDS + 1 :]) for one in rows]
+    if not any(row[SPENDS] for row in lines):
+        rows = [(*row[:SPENDS], *row[SPENDS + 1 :]) for row in rows]
     return format_table([str(name) for name in rows[0]], rows[1:], right=(0,))
 
 
@@ -133,29 +133,29 @@ def describe_account(name: str, account: Any) -> str:
     return f"Budget, {name}: {account}{f'; {left}' if left else ''}"
 
 
-def _spends(body: Mapping[str, Any]) -> str:
+def _format_spend(body: Mapping[str, Any]) -> str:
     """What a release spends, exactly; of the founding entry the budget."""
     import shoal
 
     if body.get("budget"):
         by = body.get("composition", "basic")
         return f"of {shoal.Spend.from_json(body['budget']).in_words(exact=True)}, {by}"
-    told = body.get("spend")
-    return shoal.Spend.from_json(told).in_words(exact=True) if told else ""
+    spend = body.get("spend")
+    return shoal.Spend.from_json(spend).in_words(exact=True) if spend else ""
 
 
 def find_accounts(book: Ledger, entries: Sequence[Any]) -> dict[str, Any]:
     """What is spent, by whom releases that spend something are about."""
-    abouts = dict.fromkeys(str(one.body["about"]) for one in entries if one.body.get("spend"))
+    abouts = dict.fromkeys(str(entry.body["about"]) for entry in entries if entry.body.get("spend"))
     return {about: book.account(about) for about in abouts}
 
 
-def format_recheck_line(found: Admission) -> tuple[object, ...]:
+def format_recheck_line(admission: Admission) -> tuple[object, ...]:
     """One release that was judged again, in a line: what was found, and what became of that."""
-    number = "" if found.entry is None else found.entry.number
-    state = "holds" if not found.reasons else "accepted" if found.admitted else "FAILS"
-    with_ = ", ".join(str(one.entry) for one in found.judged_with) or "none"
-    return number, found.name, with_, state, " ".join(found.reasons)
+    number = "" if admission.entry is None else admission.entry.number
+    state = "holds" if not admission.reasons else "accepted" if admission.admitted else "FAILS"
+    judged_with = ", ".join(str(judged.entry) for judged in admission.judged_with) or "none"
+    return number, admission.name, judged_with, state, " ".join(admission.reasons)
 
 
 def list_entry_facts(entry: Any, state: str) -> list[tuple[str, str]]:
@@ -168,25 +168,25 @@ def list_entry_facts(entry: Any, state: str) -> list[tuple[str, str]]:
         "signature": entry.signature,
         "sealed content": entry.sealed_sha256,
     }
-    rows = [*_flat(entry.body), *chain.items()]
+    rows = [*_flatten(entry.body), *chain.items()]
     return [(name.replace("_", " "), value) for name, value in rows if value]
 
 
-def _flat(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
+def _flatten(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
     """Names with dots and plain texts; what is empty is left out."""
     if isinstance(value, Mapping):
         for key, part in value.items():
-            yield from _flat(part, f"{name}.{key}" if name else str(key))
+            yield from _flatten(part, f"{name}.{key}" if name else str(key))
     elif isinstance(value, list | tuple) and any(isinstance(o, Mapping | list) for o in value):
         for at, part in enumerate(value, 1):
-            yield from _flat(part, f"{name} {at}")
+            yield from _flatten(part, f"{name} {at}")
     elif isinstance(value, list | tuple):
         yield name, ", ".join(map(str, value))
     elif value is not None:
-        yield name, _rounded(value) if name.startswith(AMOUNTS) else str(value)
+        yield name, _round_amount(value) if name.startswith(AMOUNTS) else str(value)
 
 
-def _rounded(number: Any) -> str:
+def _round_amount(number: Any) -> str:
     """A number of a budget as a person reads it; programs get it exactly."""
     import shoal
 
@@ -257,7 +257,9 @@ def command() -> None:
     help="How spends add up, for good.",
 )
 @add_output_options
-def begin_ledger(where: tuple[str, Path | None], as_json: bool, quiet: bool, **asked: Any) -> None:
+def begin_ledger(
+    location: tuple[str, Path | None], as_json: bool, quiet: bool, **options: Any
+) -> None:
     """Begin a ledger, and make a key for it.
 
     With --epsilon and --delta, releases under differential privacy may spend so much in all, by
@@ -265,14 +267,14 @@ def begin_ledger(where: tuple[str, Path | None], as_json: bool, quiet: bool, **a
     """
     import shoal
 
-    with shoal.Ledger.init(*where, **asked) as made:
+    with shoal.Ledger.init(*location, **options) as ledger:
         text = (
-            f"A ledger is in {made.name}\n"
-            f"Key of {asked['name']}: {made.key}\n"
+            f"A ledger is in {ledger.name}\n"
+            f"Key of {options['name']}: {ledger.key}\n"
             "Keep the key apart from the ledger, and a copy of it: without it the ledger cannot be "
             "continued, nor a release judged together with those in it."
         )
-        print_outcome(made, as_json, quiet, text, key=str(made.key), public=made.keys.public)
+        print_outcome(ledger, as_json, quiet, text, key=str(ledger.key), public=ledger.keys.public)
 
 
 @command.command(
@@ -288,9 +290,9 @@ def begin_ledger(where: tuple[str, Path | None], as_json: bool, quiet: bool, **a
 @PEOPLE
 @ABOUT
 @TO
-@relations
+@add_relation_options
 @ON
-@LEAST
+@MIN_VALUES
 @LIMIT
 @option("--accept-risk", metavar="REASON", help="Record it though it exposes people, and why.")
 @option("--dry-run", is_flag=True, help="Judge it, and record nothing.")
@@ -300,14 +302,14 @@ def begin_ledger(where: tuple[str, Path | None], as_json: bool, quiet: bool, **a
 @add_output_options
 def admit_release(
     release: str,
-    where: tuple[str, Path | None],
+    location: tuple[str, Path | None],
     dry_run: bool,
     labels: bool,
     roles: Roles,
     as_json: bool,
     quiet: bool,
     accept_risk: str | None,
-    **asked: Any,
+    **options: Any,
 ) -> int:
     """Judge a release together with the earlier ones, and record it.
 
@@ -319,22 +321,22 @@ def admit_release(
 
     shoal.check_request(
         releases=[release],
-        files=[asked["people"]],
+        files=[options["people"]],
         schema=roles.schema,
-        ledger=where[0],
-        key=where[1],
+        ledger=location[0],
+        key=location[1],
     )
-    asked |= {"schema": roles.schema(), "show": labels}
-    with shoal.Ledger(*where) as book, show_progress(quiet) as step:
+    options |= {"schema": roles.schema(), "show": labels}
+    with shoal.Ledger(*location) as book, show_progress(quiet) as step:
         try:
             if dry_run:
-                found = book.judge(release, progress=step, **asked)
+                admission = book.judge(release, progress=step, **options)
             else:
-                found = book.admit(release, accept_risk=accept_risk, progress=step, **asked)
+                admission = book.admit(release, accept_risk=accept_risk, progress=step, **options)
         except shoal.Refused as error:
-            found = error.admission
-    print_result(found, as_json, quiet)
-    return 0 if found.admitted else _refused(found)
+            admission = error.admission
+    print_result(admission, as_json, quiet)
+    return 0 if admission.admitted else _print_refused(admission)
 
 
 @command.command(
@@ -354,11 +356,11 @@ def admit_release(
 @add_output_options
 def record_foreign(
     source: str,
-    where: tuple[str, Path | None],
+    location: tuple[str, Path | None],
     roles: Roles,
     as_json: bool,
     quiet: bool,
-    **asked: Any,
+    **options: Any,
 ) -> None:
     """Record a release that somebody else made.
 
@@ -367,10 +369,10 @@ def record_foreign(
     """
     import shoal
 
-    with shoal.Ledger(*where) as book:
-        entry = book.add_foreign(source, schema=roles.schema(), **asked)
+    with shoal.Ledger(*location) as book:
+        entry = book.add_foreign(source, schema=roles.schema(), **options)
         text = (
-            f"Entry {entry.number}: a release by {asked['by']}\n"
+            f"Entry {entry.number}: a release by {options['by']}\n"
             "To judge what you released before together with it: shoal ledger recheck"
         )
         print_outcome(book, as_json, quiet, text, entry=entry.to_json())
@@ -390,7 +392,7 @@ def record_foreign(
 @option("--all", "every", is_flag=True, help="All of them.")
 @add_output_options
 def list_entries(
-    where: tuple[str, Path | None],
+    location: tuple[str, Path | None],
     about: str | None,
     last: int,
     every: bool,
@@ -403,28 +405,30 @@ def list_entries(
     """
     import shoal
 
-    with shoal.Ledger(*where) as book:
-        told = book.recent(None if every else last, about)
-        state = find_states([*told, *book.withdrawals([one.number for one in told])])
-        text = format_entries([format_entry_line(one, state[one.number]) for one in told])
-        if not every and len(told) == last:
+    with shoal.Ledger(*location) as book:
+        entries = book.recent(None if every else last, about)
+        states = find_states([*entries, *book.withdrawals([entry.number for entry in entries])])
+        text = format_entries([format_entry_line(entry, states[entry.number]) for entry in entries])
+        if not every and len(entries) == last:
             text += f"\nThe last {last:,} entries; all of them: --all"
-        found = find_accounts(book, told)
-        text += "".join(f"\n{describe_account(name, one)}" for name, one in found.items())
-        plainly = {name: one.to_json() for name, one in found.items()}
-        lines = [entry_to_json(one, state[one.number]) for one in told]
-        print_outcome(book, as_json, quiet, text, entries=lines, accounts=plainly)
+        accounts = find_accounts(book, entries)
+        text += "".join(
+            f"\n{describe_account(name, account)}" for name, account in accounts.items()
+        )
+        accounts_json = {name: account.to_json() for name, account in accounts.items()}
+        entries_json = [entry_to_json(entry, states[entry.number]) for entry in entries]
+        print_outcome(book, as_json, quiet, text, entries=entries_json, accounts=accounts_json)
 
 
 @command.command("show", cls=Verb, epilog=format_examples("shoal ledger show 3"))
 @click.argument("number", type=click.IntRange(1))
 @add_ledger_options
 @add_output_options
-def show_entry(number: int, where: tuple[str, Path | None], as_json: bool, quiet: bool) -> None:
+def show_entry(number: int, location: tuple[str, Path | None], as_json: bool, quiet: bool) -> None:
     """Show everything that one entry says."""
     import shoal
 
-    with shoal.Ledger(*where) as book:
+    with shoal.Ledger(*location) as book:
         entry = book.entry(number)
         state = find_states([entry, *book.withdrawals((number,))])[number]
         text = f"Entry {number}\n\n{format_table(('what', 'is'), list_entry_facts(entry, state))}"
@@ -447,7 +451,7 @@ def show_entry(number: int, where: tuple[str, Path | None], as_json: bool, quiet
 )
 @add_output_options
 def verify_ledger(
-    where: tuple[str, Path | None],
+    location: tuple[str, Path | None],
     heads: tuple[str, ...],
     restore_triggers: bool,
     as_json: bool,
@@ -461,22 +465,27 @@ def verify_ledger(
     """
     import shoal
 
-    with shoal.Ledger(*where) as book:
+    with shoal.Ledger(*location) as book:
         if restore_triggers:
             book.guard()
         checks = [book.check(), *(book.check(noted) for noted in heads)]
-        found = list(dict.fromkeys(problem for one in checks for problem in one))
-        last, known = None if found else book.head(), book.key is not None
-    lines = [f"The ledger does NOT verify: {len(found):,} found.", *(f"  {one}" for one in found)]
+        problems = list(
+            dict.fromkeys(problem for problems_found in checks for problem in problems_found)
+        )
+        last, known = None if problems else book.head(), book.key is not None
+    lines = [
+        f"The ledger does NOT verify: {len(problems):,} found.",
+        *(f"  {problem}" for problem in problems),
+    ]
     if last is not None:
         lines = [f"The ledger is whole: {last.number:,} entries, head {last}"]
         lines += [] if known else ["Without its key: whether it is yours, nobody can tell."]
         lines += [] if heads else ["Only a head noted earlier (--head) shows a tail cut off."]
-    if any("triggers" in one for one in found):
+    if any("triggers" in problem for problem in problems):
         lines.append("To put the triggers back: shoal ledger verify --restore-triggers")
-    facts = {"whole": not found, "head": last and str(last), "problems": found}
+    facts = {"whole": not problems, "head": last and str(last), "problems": problems}
     print_result(LedgerOutcome(facts), as_json, quiet, "\n".join(lines))
-    return NOT_WHOLE if found else 0
+    return NOT_WHOLE if problems else 0
 
 
 @command.command(
@@ -485,7 +494,7 @@ def verify_ledger(
 @add_ledger_options
 @PEOPLE
 @ON
-@LEAST
+@MIN_VALUES
 @option(
     "--limit",
     type=SHARE,
@@ -497,12 +506,12 @@ def verify_ledger(
 @add_reading_options
 @add_output_options
 def recheck_releases(
-    where: tuple[str, Path | None],
+    location: tuple[str, Path | None],
     labels: bool,
     roles: Roles,
     as_json: bool,
     quiet: bool,
-    **asked: Any,
+    **options: Any,
 ) -> int:
     """Judge every recorded release again, with today's attacks.
 
@@ -511,19 +520,25 @@ def recheck_releases(
     """
     import shoal
 
-    asked |= {"schema": roles.schema(), "show": labels}
-    with shoal.Ledger(*where) as book, show_progress(quiet) as step:
-        found = book.recheck(progress=step, **asked)
-    failed = [one for one in found if not one.admitted]
-    text = format_table(RECHECKED, [format_recheck_line(one) for one in found], right=(0,))
-    text += "".join(f"\n\n{one}" for one in failed)
+    options |= {"schema": roles.schema(), "show": labels}
+    with shoal.Ledger(*location) as book, show_progress(quiet) as step:
+        admissions = book.recheck(progress=step, **options)
+    failed = [admission for admission in admissions if not admission.admitted]
+    text = format_table(
+        RECHECKED, [format_recheck_line(admission) for admission in admissions], right=(0,)
+    )
+    text += "".join(f"\n\n{admission}" for admission in failed)
     print_result(
-        LedgerOutcome({"admissions": [one.to_json() for one in found]}), as_json, quiet, text
+        LedgerOutcome({"admissions": [admission.to_json() for admission in admissions]}),
+        as_json,
+        quiet,
+        text,
     )
     if not failed:
         return 0
     return print_refusal(
-        f"{len(failed):,} of {len(found):,} releases expose people whose risk nobody accepted.",
+        f"{len(failed):,} of {len(admissions):,} releases expose people whose risk nobody "
+        "accepted.",
         "give --people, if none are given: without them the worst is assumed. Else withdraw what "
         "exposes them, or tell those whom it is about.",
     )
@@ -539,7 +554,7 @@ def recheck_releases(
 @add_output_options
 def withdraw_release(
     number: int,
-    where: tuple[str, Path | None],
+    location: tuple[str, Path | None],
     reason: str,
     never_out: bool,
     as_json: bool,
@@ -552,7 +567,7 @@ def withdraw_release(
     """
     import shoal
 
-    with shoal.Ledger(*where) as book:
+    with shoal.Ledger(*location) as book:
         entry = book.withdraw(number, reason, never_out=never_out)
         text = f"Entry {entry.number}: release {number} is withdrawn"
         print_outcome(book, as_json, quiet, text, entry=entry.to_json())
@@ -569,7 +584,7 @@ def withdraw_release(
 @add_output_options
 def acknowledge_loss(
     releases: tuple[Path, ...],
-    where: tuple[str, Path | None],
+    location: tuple[str, Path | None],
     reason: str,
     as_json: bool,
     quiet: bool,
@@ -582,7 +597,7 @@ def acknowledge_loss(
     """
     import shoal
 
-    with shoal.Ledger(*where) as book:
+    with shoal.Ledger(*location) as book:
         entry = book.acknowledge(reason, releases)
         lost, spends = int(entry.body["lost"]), len(entry.body["spends"])
         text = (
@@ -599,7 +614,7 @@ def acknowledge_loss(
 @add_ledger_options
 @add_output_options
 def trust_publisher(
-    name: str, public: str, where: tuple[str, Path | None], as_json: bool, quiet: bool
+    name: str, public: str, location: tuple[str, Path | None], as_json: bool, quiet: bool
 ) -> None:
     """Let another publisher write this ledger too.
 
@@ -607,7 +622,7 @@ def trust_publisher(
     """
     import shoal
 
-    with shoal.Ledger(*where) as book:
+    with shoal.Ledger(*location) as book:
         entry = book.trust(name, public)
         text = f"Entry {entry.number}: {name} may write this ledger"
         print_outcome(book, as_json, quiet, text, entry=entry.to_json())
@@ -621,7 +636,7 @@ def trust_publisher(
 @option("-o", "--out", type=FILE, metavar="FILE", help="Where the new key goes.")
 @add_output_options
 def show_key(
-    where: tuple[str, Path | None], new: str | None, out: Path | None, as_json: bool, quiet: bool
+    location: tuple[str, Path | None], new: str | None, out: Path | None, as_json: bool, quiet: bool
 ) -> None:
     """Show whose key this is, or make one for another publisher.
 
@@ -632,7 +647,7 @@ def show_key(
 
     if (new is None) != (out is None):
         raise shoal.UsageError("A new key needs a name and a file.", "add --new NAME and -o FILE.")
-    with shoal.Ledger(*where) as book:
+    with shoal.Ledger(*location) as book:
         keys = book.keys
     if new is not None and out is not None:
         keys = keys.sibling(new)
@@ -646,9 +661,9 @@ def show_key(
     print_result(LedgerOutcome(facts), as_json, quiet, text)
 
 
-def _refused(found: Admission) -> int:
+def _print_refused(admission: Admission) -> int:
     """Say why, and what helps; returns the exit code."""
     import shoal
 
-    error = shoal.Refused(found)
+    error = shoal.Refused(admission)
     return print_refusal(error.fact, error.hint)

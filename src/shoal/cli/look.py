@@ -43,47 +43,47 @@ def command(source: str, roles: Roles, reading: dict[str, Any], as_json: bool, q
     shoal.check_request(tables=[source], schema=roles.schema, reading=reading)
     with show_progress(quiet) as step:
         step("looking", 0, 1)
-        if roles.given:
-            found = shoal.look(*roles.suggested(source, reading))
+        if roles.is_stated:
+            look = shoal.look(*roles.suggested(source, reading))
         else:
-            found = shoal.look(source, **reading)
-    text = None if as_json or quiet else _text(found)
-    print_result(found, as_json, quiet, text)
+            look = shoal.look(source, **reading)
+    text = None if as_json or quiet else _describe_look(look)
+    print_result(look, as_json, quiet, text)
 
 
-def _text(found: Look) -> str:
-    notes = [f"{field.name}: {'; '.join(field.notes)}" for field in found.fields if field.notes]
-    parts = [f"{found.rows:,} rows", _columns(found)]
+def _describe_look(look: Look) -> str:
+    notes = [f"{field.name}: {'; '.join(field.notes)}" for field in look.fields if field.notes]
+    parts = [f"{look.rows:,} rows", _format_columns(look)]
     if notes:
         parts.append("\n".join(("Read as", *(f"  {note}" for note in notes))))
-    return "\n\n".join((*parts, *_unique(found)))
+    return "\n\n".join((*parts, *_describe_unique(look)))
 
 
-def _columns(found: Look) -> str:
+def _format_columns(look: Look) -> str:
     rows = []
-    for field in found.fields:
-        column, profile = found.schema.column(field.name), found.profiles[field.name]
+    for field in look.fields:
+        column, profile = look.schema.column(field.name), look.profiles[field.name]
         why = column.reason or "as you said"
         counts = f"{profile.distinct:,}", f"{profile.nulls:,}"
         rows.append((field.name, field.kind, column.role, *counts, why))
     return format_table(HEAD, rows, right=(3, 4))
 
 
-def _unique(found: Look) -> list[str]:
+def _describe_unique(look: Look) -> list[str]:
     """How many people are unique, and how that grows with what an adversary knows."""
     rows = [
-        (("+ " if at else "") + name, f"{unique:,}", f"{unique / found.rows:.1%}")
-        for at, (name, unique) in enumerate([] if found.is_unsettled else found.growth())
+        (("+ " if at else "") + name, f"{unique:,}", f"{unique / look.rows:.1%}")
+        for at, (name, unique) in enumerate([] if look.is_unsettled else look.growth())
     ]
-    grown = (
+    growth = (
         [format_table(("whoever knows", "finds unique", "share"), rows, right=(1, 2))]
         if rows
         else []
     )
-    more = [
+    overlooked = [
         f"With {name} as well, {with_:,} instead of {without:,} would be unique."
-        for name, without, with_ in found.overlooked()[:5]
+        for name, without, with_ in look.overlooked()[:5]
         if with_ > without
     ]
-    told = [found.describe_unique(), *grown, *(["\n".join(more)] if more else [])]
-    return [*told, *found.notes]
+    parts = [look.describe_unique(), *growth, *(["\n".join(overlooked)] if overlooked else [])]
+    return [*parts, *look.notes]

@@ -74,7 +74,7 @@ def command(
     reading: dict[str, Any],
     as_json: bool,
     quiet: bool,
-    **asked: Any,
+    **options: Any,
 ) -> int:
     """Find out whether providers who work together break a rule.
 
@@ -90,13 +90,13 @@ def command(
         tables=[source],
         schema=roles.schema,
         rules=models,
-        one_row=asked["one_row"],
+        one_row=options["one_row"],
         reading=reading,
     )
     with show_progress(quiet) as step:
         step("trying coalitions", 0, 1)
-        found = shoal.m_privacy(
-            source, roles.schema(), " & ".join(models), members, show=labels, **asked, **reading
+        judged = shoal.m_privacy(
+            source, roles.schema(), " & ".join(models), members, show=labels, **options, **reading
         )
-    print_result(found if labels else found.unnamed(), as_json, quiet)
-    return 0 if found.holds else 3
+    print_result(judged if labels else judged.unnamed(), as_json, quiet)
+    return 0 if judged.holds else 3

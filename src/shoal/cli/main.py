@@ -36,7 +36,7 @@ VERBS = {
 """Each verb's file in this folder, and its line in the list."""
 
 
-def _file(verb: str) -> str:
+def _module_name(verb: str) -> str:
     return f"shoal.cli.{verb.replace('-', '_')}"
 
 
@@ -60,7 +60,7 @@ class Verbs(click.Group):
         """The verb, from its file."""
         if cmd_name not in VERBS:
             return None
-        verb: click.Command = importlib.import_module(_file(cmd_name)).command
+        verb: click.Command = importlib.import_module(_module_name(cmd_name)).command
         return verb
 
     def resolve_command(
@@ -80,12 +80,12 @@ class Verbs(click.Group):
         self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any
     ) -> None:
         """Run, and leave with an exit code; nothing escapes as a traceback."""
-        given = list(sys.argv[1:] if args is None else args) or ["--help"]
+        arguments = list(sys.argv[1:] if args is None else args) or ["--help"]
         run = super().main
         extra["standalone_mode"] = False
         code: int | None = None
         with suppress(KeyboardInterrupt), tolerate_lost_outlets():
-            code = run_guarded(lambda: run(given, prog_name or "shoal", **extra), given)
+            code = run_guarded(lambda: run(arguments, prog_name or "shoal", **extra), arguments)
         sys.exit(interruption.exit_code() if code is None else code)
 
 

@@ -59,17 +59,17 @@ def command(
     import shoal
 
     neighbours = "add or remove" if presence else "change"
-    found = shoal.semantic_privacy(epsilon, delta, people, _prior(priors), neighbours)
-    print_result(found, as_json, quiet)
+    meaning = shoal.semantic_privacy(epsilon, delta, people, _parse_prior(priors), neighbours)
+    print_result(meaning, as_json, quiet)
 
 
-def _prior(given: Sequence[str]) -> Any:
+def _parse_prior(texts: Sequence[str]) -> Any:
     """One probability, or one for each value; None where nothing is given."""
     from shoal import UsageError
 
-    if not given:
+    if not texts:
         return None
-    split = [text.rpartition("=") for text in given]
+    split = [text.rpartition("=") for text in texts]
     if len(split) == 1 and not split[0][1]:
         return _share(split[0][2])
     if not all(equals for _, equals, _ in split):

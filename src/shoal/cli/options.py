@@ -29,12 +29,12 @@ class Share(click.FloatRange):
         """The share from 0 to 1."""
         text = str(value).strip()
         try:  # as decimals, so that 0.1% is the 0.001 that somebody else writes
-            found = float(Decimal(text[:-1]) / 100 if text.endswith("%") else Decimal(text))
+            share = float(Decimal(text[:-1]) / 100 if text.endswith("%") else Decimal(text))
         except (ArithmeticError, ValueError):
-            found = -1.0
-        if not 0 <= found <= 1:
+            share = -1.0
+        if not 0 <= share <= 1:
             self.fail(f"{text!r} is no share: write for example 0.05 or 5%.", param)
-        return found
+        return share
 
 
 SHARE = Share(0, 1)
@@ -105,7 +105,7 @@ class Roles:
     hierarchies: Path | None = None
 
     @property
-    def given(self) -> bool:
+    def is_stated(self) -> bool:
         """Whether the command line says anything."""
         return self.file is not None or bool(self.flags) or self.hierarchies is not None
 
@@ -150,8 +150,10 @@ class Roles:
 
         if self.file is None and not self.flags and not quasi:
             return None
-        known = dict.fromkeys(quasi, "quasi")
-        return self._with_flags(Schema(()).set(known) if self.file is None else self._read())
+        from_hierarchies = dict.fromkeys(quasi, "quasi")
+        return self._with_flags(
+            Schema(()).set(from_hierarchies) if self.file is None else self._read()
+        )
 
     def _named(self) -> list[str]:
         """The columns that a folder of hierarchies names, where nothing else names any as quasi."""
@@ -183,7 +185,7 @@ class Roles:
                 f"No file in {self.hierarchies} is named after a column.",
                 "name each COLUMN.csv after its quasi-identifier or sensitive column.",
             )
-        trees = {name: _tree(files[name]) for name in wanted}
+        trees = {name: _read_hierarchy(files[name]) for name in wanted}
         columns = (
             replace(column, hierarchy=trees.get(column.name, column.hierarchy))
             for column in schema.columns
@@ -200,7 +202,7 @@ class Roles:
         return {file.stem: file for file in folder.glob("*.csv")}
 
 
-def _tree(file: Path) -> Hierarchy | None:
+def _read_hierarchy(file: Path) -> Hierarchy | None:
     """A hierarchy from a file in ARX's format."""
     from shoal import HierarchyError, from_arx_csv
 
@@ -246,12 +248,12 @@ def add_role_options(command: Function) -> Function:
     """Options for the roles of columns; the command gets them as ``roles``."""
 
     @functools.wraps(command)
-    def collected(*args: Any, **given: Any) -> Any:
-        flags = {role: given.pop(role) for role in ROLES}
-        asked = Roles(given.pop("schema_file"), _by_column(flags), given.pop("hierarchies"))
-        return command(*args, roles=asked, **given)
+    def with_roles(*args: Any, **options: Any) -> Any:
+        flags = {role: options.pop(role) for role in ROLES}
+        roles = Roles(options.pop("schema_file"), _assign_roles(flags), options.pop("hierarchies"))
+        return command(*args, roles=roles, **options)
 
-    options = [
+    role_options = [
         _option(
             "-s",
             "--schema",
@@ -272,33 +274,35 @@ def add_role_options(command: Function) -> Function:
             "identifiers where none is given.",
         ),
     ]
-    return _stacked(collected, options)
+    return _apply_options(with_roles, role_options)
 
 
 def _option(*names: str, section: str = "Roles of columns (repeatable)", **settings: Any) -> Any:
     return click.option(*names, cls=Option, section=section, **settings)
 
 
-def _stacked(command: Function, options: Sequence[Callable[[Function], Function]]) -> Function:
+def _apply_options(
+    command: Function, options: Sequence[Callable[[Function], Function]]
+) -> Function:
     for option in reversed(options):
         command = option(command)
     return command
 
 
-def _by_column(flags: dict[str, Sequence[str]]) -> dict[str, str]:
+def _assign_roles(flags: dict[str, Sequence[str]]) -> dict[str, str]:
     from shoal import UsageError
 
-    found: dict[str, str] = {}
+    roles: dict[str, str] = {}
     for role, names in flags.items():
         for name in names:
-            if found.setdefault(name, role) != role:
+            if roles.setdefault(name, role) != role:
                 raise UsageError(
-                    f"Column {name!r} is given as {found[name]} and as {role}.", "choose one."
+                    f"Column {name!r} is given as {roles[name]} and as {role}.", "choose one."
                 )
-    return found
+    return roles
 
 
-_READING = "Reading (recognised unless set)"
+_READING_SECTION = "Reading (recognised unless set)"
 READING = (
     "delimiter",
     "quote",
@@ -317,15 +321,15 @@ def add_reading_options(command: Function) -> Function:
     """Options for reading a table; the command gets those that were set as ``reading``."""
 
     @functools.wraps(command)
-    def collected(*args: Any, **given: Any) -> Any:
-        values = {name: given.pop(name) for name in READING}
-        chosen = {name: value for name, value in values.items() if value not in (None, ())}
-        if chosen.get("delimiter") in ("tab", "\\t"):
-            chosen["delimiter"] = "\t"
-        return command(*args, reading=chosen, **given)
+    def with_reading(*args: Any, **options: Any) -> Any:
+        values = {name: options.pop(name) for name in READING}
+        reading = {name: value for name, value in values.items() if value not in (None, ())}
+        if reading.get("delimiter") in ("tab", "\\t"):
+            reading["delimiter"] = "\t"
+        return command(*args, reading=reading, **options)
 
-    option = functools.partial(_option, section=_READING)
-    options = [
+    option = functools.partial(_option, section=_READING_SECTION)
+    reading_options = [
         option("--delimiter", metavar="CHAR", help="Between fields; 'tab' for a tab."),
         option("--quote", metavar="CHAR", help="Around fields."),
         option("--encoding", metavar="NAME", help="Such as utf-8 or latin-1."),
@@ -355,12 +359,12 @@ def add_reading_options(command: Function) -> Function:
         ),
         option("--query", metavar="SQL", help="Query of a database."),
     ]
-    return _stacked(collected, options)
+    return _apply_options(with_reading, reading_options)
 
 
 def add_output_options(command: Function) -> Function:
     """The options of every verb: ``as_json`` and ``quiet``."""
-    return _stacked(
+    return _apply_options(
         command,
         [
             _option(

@@ -33,44 +33,44 @@ STOPPED = (
 def run_guarded(run: Callable[[], Any], arguments: Sequence[str]) -> int:
     """Run, and return the exit code; an error is told before that."""
     write_as_utf8()
-    interruption.announce_with(lambda code: _tell(*STOPPED, code, arguments))
+    interruption.announce_with(lambda code: _report_error(*STOPPED, code, arguments))
     try:
         with interruption.handle_signals():
             code = run()
     except (KeyboardInterrupt, click.Abort):
-        return _stopped(*STOPPED, arguments)
+        return _report_stop(*STOPPED, arguments)
     except click.ClickException as error:
-        return _tell(*_usage(error), 2, arguments)
+        return _report_error(*_explain_usage_error(error), 2, arguments)
     except Exception as error:
-        return _failed(error, arguments)
+        return _report_failure(error, arguments)
     return code if isinstance(code, int) else 0
 
 
-def _stopped(fact: str, hint: str, arguments: Sequence[str]) -> int:
+def _report_stop(fact: str, hint: str, arguments: Sequence[str]) -> int:
     """Tell that the user stopped the run, unless that is told already."""
     code = interruption.exit_code()
-    return _tell(fact, hint, code, arguments) if interruption.claim_announcement() else code
+    return _report_error(fact, hint, code, arguments) if interruption.claim_announcement() else code
 
 
-def _failed(error: Exception, arguments: Sequence[str]) -> int:
+def _report_failure(error: Exception, arguments: Sequence[str]) -> int:
     from shoal import Interrupted, ShoalError
 
     if isinstance(error, Interrupted):
-        return _stopped(error.fact, error.hint, arguments)
+        return _report_stop(error.fact, error.hint, arguments)
     if interruption.stop_requested.is_set():  # a library made another error of the interrupt
-        return _stopped(*STOPPED, arguments)
+        return _report_stop(*STOPPED, arguments)
     if os.environ.get("SHOAL_DEBUG") == "1":
-        click.echo("".join(_frames(error)), err=True, nl=False)
+        click.echo("".join(_format_frames(error)), err=True, nl=False)
     if isinstance(error, ShoalError):
-        return _tell(error.fact, error.hint, error.exit_code, arguments)
+        return _report_error(error.fact, error.hint, error.exit_code, arguments)
     if isinstance(error, MemoryError):
-        return _tell("There is not enough memory.", "use fewer columns.", 5, arguments)
-    fact = f"Internal error: {type(error).__name__} at {_place(error)}."
+        return _report_error("There is not enough memory.", "use fewer columns.", 5, arguments)
+    fact = f"Internal error: {type(error).__name__} at {_find_place(error)}."
     hint = "please report this line; SHOAL_DEBUG=1 shows the way there, without data."
-    return _tell(fact, hint, 1, arguments)
+    return _report_error(fact, hint, 1, arguments)
 
 
-def _usage(error: click.ClickException) -> tuple[str, str]:
+def _explain_usage_error(error: click.ClickException) -> tuple[str, str]:
     """Fact and hint of an error in the command line itself."""
     context = getattr(error, "ctx", None)
     hint = f"{context.command_path if context else 'shoal'} --help"
@@ -90,12 +90,12 @@ def _as_flags(hint: str) -> str:
     """
     return re.sub(
         rf"\b({'|'.join(SETTINGS)})=(?=(['\w])?)",
-        lambda found: f"--{SETTINGS[found[1]]}" + (" " if found[2] else ""),
+        lambda match: f"--{SETTINGS[match[1]]}" + (" " if match[2] else ""),
         hint,
     )
 
 
-def _tell(fact: str, hint: str, code: int, arguments: Sequence[str]) -> int:
+def _report_error(fact: str, hint: str, code: int, arguments: Sequence[str]) -> int:
     hint = _as_flags(hint)
     if "--json" in arguments:
         error = {"fact": fact, "hint": hint, "exit_code": code}
@@ -104,7 +104,7 @@ def _tell(fact: str, hint: str, code: int, arguments: Sequence[str]) -> int:
     return code
 
 
-def _place(error: BaseException) -> str:
+def _find_place(error: BaseException) -> str:
     """The innermost line of this package on the way to the error."""
     steps = traceback.extract_tb(error.__traceback__)
     here = os.path.dirname(os.path.dirname(__file__))
@@ -112,10 +112,10 @@ def _place(error: BaseException) -> str:
     return f"{os.path.relpath(own[-1].filename, os.path.dirname(here))}:{own[-1].lineno}"
 
 
-def _frames(error: BaseException) -> Iterator[str]:
+def _format_frames(error: BaseException) -> Iterator[str]:
     """The way to the error and to what caused it: lines of code and types, no values."""
     cause = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
     if cause is not None:
-        yield from _frames(cause)
+        yield from _format_frames(cause)
     yield from traceback.format_tb(error.__traceback__)
     yield f"{type(error).__module__}.{type(error).__qualname__}\n"

@@ -111,7 +111,7 @@ def begin_pool(
     choice: str | None,
     as_json: bool,
     quiet: bool,
-    **asked: Any,
+    **options: Any,
 ) -> None:
     """Make a pool: what its providers agree on.
 
@@ -119,41 +119,42 @@ def begin_pool(
     """
     import shoal
 
-    roles, own = Roles(file, {}, hierarchies), {"choice": choice} if choice else {}
+    roles, parameters = Roles(file, {}, hierarchies), {"choice": choice} if choice else {}
     shoal.check_request(
-        lambda: _check_terms(file, models),
+        lambda: _check_agreement(file, models),
         schema=None if file is None else roles.needed,
         rules=models,
-        method=asked["method"],
-        parameters=own,
+        method=options["method"],
+        parameters=parameters,
     )
     schema = roles.needed()
-    asked |= own
-    made = shoal.pool_init(pool, schema, " & ".join(models), **asked)
-    _tell(
-        made,
+    options |= parameters
+    pooled = shoal.pool_init(pool, schema, " & ".join(models), **options)
+    _print_pooled(
+        pooled,
         as_json,
         quiet,
-        str(made),
+        str(pooled),
         "Let every provider compare the agreement before adding rows.",
     )
 
 
-def _check_terms(file: Path | None, models: tuple[str, ...]) -> None:
+def _check_agreement(file: Path | None, models: tuple[str, ...]) -> None:
     from shoal import ShoalError
 
     ShoalError.collect(
-        lambda: None if file else _refuse_unstated(), lambda: None if models else _refuse_unruled()
+        lambda: None if file else _refuse_without_schema(),
+        lambda: None if models else _refuse_without_rule(),
     )
 
 
-def _refuse_unstated() -> None:
+def _refuse_without_schema() -> None:
     from shoal import UsageError
 
     raise UsageError("No schema is given.", "add -s schema.toml (shoal schema writes one).")
 
 
-def _refuse_unruled() -> None:
+def _refuse_without_rule() -> None:
     from shoal import UsageError
 
     raise UsageError("No requirement is given.", 'add -m "m-privacy m=1 (k-anonymity k=5)".')
@@ -193,11 +194,11 @@ def add_rows(
     import shoal
 
     shoal.check_request(lambda: shoal.pool_status(pool), files=[source])
-    made = shoal.pool_add(
+    pooled = shoal.pool_add(
         pool, provider, source, agreement=agreement, replace=replace, one_row=one_row, **reading
     )
-    awaited = f"Still to add rows: {', '.join(made.awaited)}." if made.awaited else ""
-    _tell(made, as_json, quiet, str(made), awaited)
+    awaited = f"Still to add rows: {', '.join(pooled.awaited)}." if pooled.awaited else ""
+    _print_pooled(pooled, as_json, quiet, str(pooled), awaited)
 
 
 @command.command("status", cls=Verb, epilog=format_examples("shoal pool status POOL --json"))
@@ -225,7 +226,7 @@ def show_status(pool: Path, as_json: bool, quiet: bool) -> None:
     "--again", is_flag=True, help="Though the pool was published before; the partners are told."
 )
 @add_output_options
-def publish_pool(pool: Path, out: Path | None, as_json: bool, quiet: bool, **asked: Any) -> None:
+def publish_pool(pool: Path, out: Path | None, as_json: bool, quiet: bool, **options: Any) -> None:
     """Publish everybody's rows as one release, verified.
 
     Beside it, in DIR.partners, a joint certificate, and for each provider a page on what the
@@ -234,18 +235,18 @@ def publish_pool(pool: Path, out: Path | None, as_json: bool, quiet: bool, **ask
     import shoal
 
     shoal.check_request(
-        lambda: shoal.pool_status(pool), lambda: _check_folder(out, asked["replace"])
+        lambda: shoal.pool_status(pool), lambda: _check_folder(out, options["replace"])
     )
     with show_progress(quiet) as step:
-        made = shoal.pool_publish(pool, out or Path(), progress=step, **asked)
-    _tell(
-        made,
+        pooled = shoal.pool_publish(pool, out or Path(), progress=step, **options)
+    _print_pooled(
+        pooled,
         as_json,
         quiet,
-        str(made),
-        f"Published in {made.release.folder}, read again and verified.",
-        f"For the partners, the certificate and a page each: {made.folder}",
-        f"Private companion in {made.release.companion}: keep it, do not publish it.",
+        str(pooled),
+        f"Published in {pooled.release.folder}, read again and verified.",
+        f"For the partners, the certificate and a page each: {pooled.folder}",
+        f"Private companion in {pooled.release.companion}: keep it, do not publish it.",
     )
 
 
@@ -260,5 +261,5 @@ def _check_folder(out: Path | None, replace: bool) -> None:
         )
 
 
-def _tell(made: Result, as_json: bool, quiet: bool, *lines: str) -> None:
-    print_result(made, as_json, quiet, "\n".join(filter(None, lines)))
+def _print_pooled(pooled: Result, as_json: bool, quiet: bool, *lines: str) -> None:
+    print_result(pooled, as_json, quiet, "\n".join(filter(None, lines)))

@@ -76,7 +76,7 @@ def tolerate_lost_outlets() -> Iterator[None]:
     before = sys.stdout, sys.stderr
     with open(os.devnull, "w", encoding="utf-8") as nowhere:
         # Python has no stream where its file was closed (``>&-``).
-        sys.stdout, sys.stderr = (cast(TextIO, _Outlet(one or nowhere)) for one in before)
+        sys.stdout, sys.stderr = (cast(TextIO, _Outlet(stream or nowhere)) for stream in before)
         try:
             yield
         finally:
@@ -129,37 +129,37 @@ def _aligned(rows: Sequence[Sequence[object]], right: Sequence[int]) -> str:
     texts = [[" ".join(str(cell).split()) for cell in row] for row in rows]
     widths = [max(map(cell_len, column)) for column in zip(*texts, strict=True)]
 
-    def align(at: int, text: str) -> str:
-        if at in right:
-            return " " * (widths[at] - cell_len(text)) + text
-        return set_cell_size(text, widths[at])
+    def align(position: int, text: str) -> str:
+        if position in right:
+            return " " * (widths[position] - cell_len(text)) + text
+        return set_cell_size(text, widths[position])
 
-    lines = ("  ".join(align(at, text) for at, text in enumerate(row)) for row in texts)
+    lines = ("  ".join(align(position, text) for position, text in enumerate(row)) for row in texts)
     return "\n".join(line.rstrip() for line in lines)
 
 
-def describe_verdict(found: Verdict) -> str:
+def describe_verdict(verdict: Verdict) -> str:
     """Whether a table holds, in a sentence, then requirement by requirement."""
-    told = "holds" if found.holds else "DOES NOT HOLD"
-    alone = found.people is None or found.people == found.rows
-    whose = "" if alone else f" of {_persons(found.people or 0)}"
-    among = f" in {format_class_count(found.classes)}" if found.classes else ""
-    counted = f"{found.rows:,} rows{whose}{among}, {found.how}: {told}"
-    lines = [counted, "", describe_judgements(found)]
-    reasons = dict.fromkeys(part.reason for part in found.judgements if part.reason)
+    outcome = "holds" if verdict.holds else "DOES NOT HOLD"
+    one_row_each = verdict.people is None or verdict.people == verdict.rows
+    of_people = "" if one_row_each else f" of {_format_persons(verdict.people or 0)}"
+    in_classes = f" in {format_class_count(verdict.classes)}" if verdict.classes else ""
+    head = f"{verdict.rows:,} rows{of_people}{in_classes}, {verdict.how}: {outcome}"
+    lines = [head, "", describe_judgements(verdict)]
+    reasons = dict.fromkeys(part.reason for part in verdict.judgements if part.reason)
     lines += [f"Not evaluated: {why}" for why in reasons]
-    if found.changed:
-        lines.append(f"WARNING: {found.changed}.")
-    if found.unjudged:
-        lines.append(f"WARNING: {_left_to_chance(found.unjudged)}")
-    if found.people_not_evaluated:
-        lines.append(f"People are not evaluated: {found.people_not_evaluated}.")
-    if found.kept_columns_k is not None:
-        lines += ["", f"k over quasi-identifiers and kept columns: {found.kept_columns_k:,}"]
-    return "\n".join((*lines, *[f"\n{line}" for line in describe_missing_values(found)]))
+    if verdict.changed:
+        lines.append(f"WARNING: {verdict.changed}.")
+    if verdict.unjudged:
+        lines.append(f"WARNING: {_warn_unjudged(verdict.unjudged)}")
+    if verdict.people_not_evaluated:
+        lines.append(f"People are not evaluated: {verdict.people_not_evaluated}.")
+    if verdict.kept_columns_k is not None:
+        lines += ["", f"k over quasi-identifiers and kept columns: {verdict.kept_columns_k:,}"]
+    return "\n".join((*lines, *[f"\n{line}" for line in describe_missing_values(verdict)]))
 
 
-def _left_to_chance(columns: Sequence[str]) -> str:
+def _warn_unjudged(columns: Sequence[str]) -> str:
     """What it means that no requirement is about sensitive columns, and what to ask for."""
     return (
         f"no requirement is about {', '.join(columns)}: everybody in a class may share one value "
@@ -168,47 +168,53 @@ def _left_to_chance(columns: Sequence[str]) -> str:
     )
 
 
-def describe_missing_values(found: Verdict) -> list[str]:
+def describe_missing_values(verdict: Verdict) -> list[str]:
     """How rows without a sensitive value were judged, by column."""
     return [
         f"{rows:,} rows have no {name}: judged as the worst value for each requirement."
-        for name, rows in found.missing.items()
+        for name, rows in verdict.missing.items()
     ]
 
 
-def describe_judgements(found: Verdict) -> str:
+def describe_judgements(verdict: Verdict) -> str:
     """What each requirement reaches, how much of the table fails, and the worst class.
 
     Noisy counts and made-up people have no classes that could fail.
     """
-    shown = 6 if found.classes else 3
+    shown = 6 if verdict.classes else 3
     rows = []
-    for part in found.judgements:
-        labels = ", ".join(f"{key} {value}" for key, value in part.worst.get("class", {}).items())
-        worst = f"{part.worst['rows']:,} rows" if "rows" in part.worst else "–"
-        worst += f" of {_persons(part.worst['people'])}" if "people" in part.worst else ""
+    for judgement in verdict.judgements:
+        labels = ", ".join(
+            f"{key} {value}" for key, value in judgement.worst.get("class", {}).items()
+        )
+        worst = f"{judgement.worst['rows']:,} rows" if "rows" in judgement.worst else "–"
+        worst += (
+            f" of {_format_persons(judgement.worst['people'])}"
+            if "people" in judgement.worst
+            else ""
+        )
         worst += f": {labels}" if labels else ""
-        worst += _coalition(part.worst)
-        failing = f"{part.failing_classes:,}", f"{part.failing_rows:,}"
-        if part.model.startswith(PROMISE):  # what noise promises is no matter of classes
+        worst += _describe_coalition(judgement.worst)
+        failing = f"{judgement.failing_classes:,}", f"{judgement.failing_rows:,}"
+        if judgement.model.startswith(PROMISE):  # what noise promises is no matter of classes
             failing = "–", "–"
-        held = "yes" if part.holds else "not evaluated" if part.reason else "NO"
-        reached = "–" if part.reason else format_fact(part.reached)
-        rows.append((held, part.model, reached, *failing, worst)[:shown])
+        held = "yes" if judgement.holds else "not evaluated" if judgement.reason else "NO"
+        reached = "–" if judgement.reason else format_fact(judgement.reached)
+        rows.append((held, judgement.model, reached, *failing, worst)[:shown])
     head = ("holds", "requirement", "reached", "failing classes", "failing rows", "worst class")
     return format_table(head[:shown], rows, right=(2, 3, 4)[: shown - 2])
 
 
-def _coalition(worst: Mapping[str, Any]) -> str:
+def _describe_coalition(worst: Mapping[str, Any]) -> str:
     """Who would break the worst class together, and what they would leave of it."""
     if "members" not in worst:
         return ""
     names, members = ", ".join(worst.get("coalition", ())), worst["members"]
-    who = names or f"{members:,} provider{'' if members == 1 else 's'}"
-    return f"; {who} together would leave {worst['left']:,}"
+    providers = names or f"{members:,} provider{'' if members == 1 else 's'}"
+    return f"; {providers} together would leave {worst['left']:,}"
 
 
-def _persons(count: int) -> str:
+def _format_persons(count: int) -> str:
     return "1 person" if count == 1 else f"{count:,} people"
 
 
@@ -244,8 +250,8 @@ WORDS = {
 def format_facts(facts: Mapping[str, Any]) -> str:
     """The numbers among a publisher's facts, one a line."""
     words = WORDS | ({"value": f"least {facts['measure']}"} if "measure" in facts else {})
-    told = ((key, value) for key, value in facts.items() if isinstance(value, int | float))
-    rows = [(words.get(key, key.replace("_", " ")), format_fact(value)) for key, value in told]
+    numbers = ((key, value) for key, value in facts.items() if isinstance(value, int | float))
+    rows = [(words.get(key, key.replace("_", " ")), format_fact(value)) for key, value in numbers]
     return format_table(("measure", "value"), rows, right=(1,)) if rows else ""
 
 
@@ -258,36 +264,41 @@ def format_levels(facts: Mapping[str, Any], form: str = "partition") -> list[str
     if "levels" not in facts:
         return []
     tops = facts.get("levels_of", {})
-    named = (
+    levels = (
         f"{name} {level}" + (f" of {tops[name]}" if name in tops else "")
         for name, level in facts["levels"].items()
     )
     head = "Levels" if form == "partition" else "Levels at which classes were made"
-    lines = [f"{head}: {', '.join(named)} (0: as it is; the highest: *)."]
+    lines = [f"{head}: {', '.join(levels)} (0: as it is; the highest: *)."]
     if "complete" in facts:
-        lines.append(_search(facts))
-    return [*lines, *_minimal(facts.get("minimal", ()), facts["levels"])]
+        lines.append(_describe_search(facts))
+    return [*lines, *_format_minimal(facts.get("minimal", ()), facts["levels"])]
 
 
-def _search(facts: Mapping[str, Any]) -> str:
+def _describe_search(facts: Mapping[str, Any]) -> str:
     """What was minimised, how far the search went, and so what the outcome is worth."""
-    found = f"{facts['measure']} {format_fact(facts['value'])}"
-    of = f"{facts['checked']:,} of {facts['nodes']:,} combinations of levels"
+    measured = f"{facts['measure']} {format_fact(facts['value'])}"
+    searched = f"{facts['checked']:,} of {facts['nodes']:,} combinations of levels"
     if facts["complete"]:
-        return f"The least {found}: {of} were made, no other can be better."
+        return f"The least {measured}: {searched} were made, no other can be better."
     return (
-        f"The least {found} that was found. The search was stopped by its limit after {of}: a "
-        "better one may exist (allow more with --set nodes=… or seconds=…)."
+        f"The least {measured} that was found. The search was stopped by its limit after "
+        f"{searched}: a better one may exist (allow more with --set nodes=… or seconds=…)."
     )
 
 
-def _minimal(found: Sequence[Mapping[str, int]], chosen: Mapping[str, int]) -> list[str]:
+def _format_minimal(
+    combinations: Sequence[Mapping[str, int]], chosen: Mapping[str, int]
+) -> list[str]:
     """The minimal combinations of levels as a table."""
-    if not found:
+    if not combinations:
         return []
-    rows = [(*one.values(), "chosen" if one == chosen else "") for one in found[:MAX_LISTED]]
+    rows = [
+        (*combination.values(), "chosen" if combination == chosen else "")
+        for combination in combinations[:MAX_LISTED]
+    ]
     shown = format_table((*chosen, ""), rows, right=range(len(chosen)))
-    more = len(found) - MAX_LISTED
+    more = len(combinations) - MAX_LISTED
     head = "Minimal combinations of levels (they pass, and none finer by one level does):"
     return ["", head, shown, *([f"… and {more:,} more (--json has all)."] if more > 0 else [])]
 
@@ -300,7 +311,7 @@ def format_fact(value: float) -> str:
     return f"{value:,.0f}" if whole else f"{value:.4g}"
 
 
-def _go_on() -> None:
+def _raise_if_stopped() -> None:
     if interruption.stop_requested.is_set():  # a library may have swallowed the interrupt
         raise KeyboardInterrupt
 
@@ -309,7 +320,7 @@ def _go_on() -> None:
 def show_progress(quiet: bool) -> Iterator[Step]:
     """A bar for each step on standard error, where that is a terminal; else silence."""
     if quiet or not sys.stderr.isatty():
-        yield lambda step, done, total: _go_on()
+        yield lambda step, done, total: _raise_if_stopped()
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
@@ -319,7 +330,7 @@ def show_progress(quiet: bool) -> Iterator[Step]:
         tasks: dict[str, Any] = {}
 
         def step(name: str, done: int, total: int) -> None:
-            _go_on()
+            _raise_if_stopped()
             if name not in tasks:
                 for earlier in tasks.values():
                     bars.update(earlier, total=1, completed=1)

@@ -25,8 +25,8 @@ from shoal.cli.options import (
     add_reading_options,
     add_role_options,
     format_examples,
+    option,
 )
-from shoal.cli.options import option as own
 from shoal.cli.printing import (
     describe_judgements,
     describe_missing_values,
@@ -42,7 +42,7 @@ from shoal.cli.printing import (
 if TYPE_CHECKING:
     from shoal import Release
 
-_BECAME = ("frozen", "widened", "new", "gone")
+_ROW_FATES = ("frozen", "widened", "new", "gone")
 
 
 def describe_release(release: Release, explain: bool) -> str:
@@ -51,22 +51,22 @@ def describe_release(release: Release, explain: bool) -> str:
     if not based:  # else only what is new was made at one level
         lines += format_levels(release.private, release.manifest["form"])
     if release.is_noisy:
-        lines += _noisy(release)
+        lines += _describe_noise(release)
     if explain:
-        lines += [line for block in _explained(release) if block for line in ("", block)]
+        lines += [line for block in _explain(release) if block for line in ("", block)]
     if based:
-        lines += _based(release.private)
+        lines += _describe_based_on(release.private)
     if "people_in_both" in release.private:
-        lines += _alike(release.private)
+        lines += _describe_like(release.private)
     if "admission" in release.private:
         lines.append(str(release.private["admission"]))
     if "public_before" in release.private:
-        lines.append(_after(release.private["public_before"]))
+        lines.append(_describe_after(release.private["public_before"]))
     lines += [f"WARNING: {note}" for note in list_warnings(release)]
     lines += describe_missing_values(release.verdict)
     if release.folder is None:
         return "\n".join((*lines, "Nothing was written (dry run)."))
-    return "\n".join((*lines, *_placed(release)))
+    return "\n".join((*lines, *_describe_place(release)))
 
 
 def list_warnings(release: Release) -> list[str]:
@@ -80,23 +80,23 @@ def list_warnings(release: Release) -> list[str]:
     return repeats + [note for note in bare if note.startswith("no requirement is about ")]
 
 
-def _placed(release: Release) -> list[str]:
+def _describe_place(release: Release) -> list[str]:
     """Where it lies; what a seed drew is no release, and that is said last."""
-    beside = f"Private companion in {release.companion}: keep it, do not publish it."
-    private = [] if release.companion is None else [beside]
+    companion_note = f"Private companion in {release.companion}: keep it, do not publish it."
+    private = [] if release.companion is None else [companion_note]
     if release.is_noisy and not release.manifest["releasable"]:
         return [*private, f"Written for tests to {release.folder}; NOT to be released."]
     return [f"Published in {release.folder}, read again and verified.", *private]
 
 
-def _explained(release: Release) -> list[str]:
+def _explain(release: Release) -> list[str]:
     """What each requirement reaches, and how that came about where it was not told already."""
     facts = {k: v for k, v in release.private.items() if k != "explanation"}
     how = "" if "expected" in facts else str(release.private["explanation"])
     return [describe_judgements(release.verdict), format_facts(facts), how]
 
 
-def _noisy(release: Release) -> list[str]:
+def _describe_noise(release: Release) -> list[str]:
     """How much noise there is, and where the original was read how far the counts have moved."""
     facts: Mapping[str, Any] = release.private
     lines = []
@@ -106,26 +106,26 @@ def _noisy(release: Release) -> list[str]:
         part = ">99.9%" if chance > 0.999 else f"{chance:.1%}"
         lines.append(f"{part} of the answers of {name} are true; the others are drawn at random.")
     if "utility" in facts:
-        moved = _moved(facts["utility"])
+        moved = _describe_distance(facts["utility"])
         lines.append(f"{moved} (for you alone: it is counted from the original).")
     return lines
 
 
-def _moved(useful: Mapping[str, Any]) -> str:
+def _describe_distance(utility: Mapping[str, Any]) -> str:
     """How far columns and pairs have moved, and how much of that no noise is to blame for."""
-    if useful["marginals"] is None:
-        return f"How far columns and pairs have moved is {useful['reason']}"
-    bins = f", of which bins alone: {useful['bins']:.1%}" if "bins" in useful else ""
-    told = f"Columns and pairs of them have moved by {useful['marginals']:.1%}"
-    return f"{told} of what publishing nothing would{bins}"
+    if utility["marginals"] is None:
+        return f"How far columns and pairs have moved is {utility['reason']}"
+    bins = f", of which bins alone: {utility['bins']:.1%}" if "bins" in utility else ""
+    distance = f"Columns and pairs of them have moved by {utility['marginals']:.1%}"
+    return f"{distance} of what publishing nothing would{bins}"
 
 
-def _based(facts: Mapping[str, Any]) -> list[str]:
+def _describe_based_on(facts: Mapping[str, Any]) -> list[str]:
     """What became of the rows of the release that this one is based on."""
-    kept, wider, new, gone = (facts[f"rows_{what}"] for what in _BECAME)
+    frozen, widened, new, gone = (facts[f"rows_{what}"] for what in _ROW_FATES)
     lines = [
-        f"Against the earlier release: {kept:,} rows keep their cells, {wider:,} have wider ones, "
-        f"{new:,} are new, {gone:,} are gone."
+        f"Against the earlier release: {frozen:,} rows keep their cells, {widened:,} have wider "
+        f"ones, {new:,} are new, {gone:,} are gone."
     ]
     if few := facts["rows_new_few"]:
         lines.append(
@@ -136,7 +136,7 @@ def _based(facts: Mapping[str, Any]) -> list[str]:
     return [*lines, "Base the next release on this one: two that have one base can be linked."]
 
 
-def _alike(facts: Mapping[str, Any]) -> list[str]:
+def _describe_like(facts: Mapping[str, Any]) -> list[str]:
     """What the recoding of another release did not cover, and who is in that too."""
     lines = []
     if rows := facts["rows_not_covered"]:
@@ -149,10 +149,10 @@ def _alike(facts: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def _after(names: Sequence[str]) -> str:
+def _describe_after(names: Sequence[str]) -> str:
     """What the earlier releases were found to have."""
-    told = ", ".join(names) or "no column that would be published as it is"
-    return f"Public already, and so generalised too: {told}."
+    columns = ", ".join(names) or "no column that would be published as it is"
+    return f"Public already, and so generalised too: {columns}."
 
 
 # ``shoal publish``: a verified release, whole or not at all.
@@ -162,19 +162,19 @@ if TYPE_CHECKING:
     from shoal import Release
 
 FORMATS = ("csv", "csv.gz", "parquet", "feather", "arrow", "xlsx")
-CHOICE_ASKED: dict[str, Any] = {
+CHOICE_SETTINGS: dict[str, Any] = {
     "metavar": "NAME",
     "help": "Provider-aware: when providers are parted (least, quasi, apart, score).",
 }
-CHOICE = own("--choice", **CHOICE_ASKED)
-method_option = functools.partial(own, section="How classes are made")
-output_option = functools.partial(own, section="What is written")
-noise_option = functools.partial(own, section="Noise (differential privacy)")
-related_option = functools.partial(own, section="Other tables and releases")
-ledger_option = functools.partial(own, section="Ledger")
-UNRULED = ("counts", "synthetic")
+CHOICE = option("--choice", **CHOICE_SETTINGS)
+method_option = functools.partial(option, section="How classes are made")
+output_option = functools.partial(option, section="What is written")
+noise_option = functools.partial(option, section="Noise (differential privacy)")
+related_option = functools.partial(option, section="Other tables and releases")
+ledger_option = functools.partial(option, section="Ledger")
+FORMS_WITHOUT_RULE = ("counts", "synthetic")
 """The forms that noise alone makes: there is no requirement on classes."""
-RECORDED = ("about", "to", "relation", "limit", "accept_risk")
+ADMISSION_OPTIONS = ("about", "to", "relation", "limit", "accept_risk")
 """What a ledger is told besides the release."""
 
 
@@ -187,7 +187,7 @@ RECORDED = ("about", "to", "relation", "limit", "accept_risk")
     ),
 )
 @click.argument("source")
-@own(
+@option(
     "-m",
     "--model",
     "models",
@@ -195,10 +195,10 @@ RECORDED = ("about", "to", "relation", "limit", "accept_risk")
     metavar="TEXT",
     help="A requirement; repeatable, all must hold.",
 )
-@own("-o", "--out", type=FILE, metavar="DIR", help="The release's folder.")
-@own("--replace", is_flag=True, help="Replace a release that is there.")
-@own("--dry-run", is_flag=True, help="Show the outcome; write nothing.")
-@own(
+@option("-o", "--out", type=FILE, metavar="DIR", help="The release's folder.")
+@option("--replace", is_flag=True, help="Replace a release that is there.")
+@option("--dry-run", is_flag=True, help="Show the outcome; write nothing.")
+@option(
     "--explain",
     is_flag=True,
     help="Show what each requirement reaches; if it fails, what would pass.",
@@ -228,7 +228,7 @@ RECORDED = ("about", "to", "relation", "limit", "accept_risk")
 @method_option(
     "--order", multiple=True, metavar="COL", help="Chain: a column to generalise first; repeatable."
 )
-@method_option("--choice", **CHOICE_ASKED)
+@method_option("--choice", **CHOICE_SETTINGS)
 @method_option(
     "--auto-hierarchies",
     is_flag=True,
@@ -294,7 +294,7 @@ RECORDED = ("about", "to", "relation", "limit", "accept_risk")
 )
 @noise_option(
     "--marginal",
-    "named",
+    "marginal_columns",
     multiple=True,
     metavar="COL,COL",
     help="Counts, synthetic: columns that are counted together; repeatable.",
@@ -335,7 +335,7 @@ RECORDED = ("about", "to", "relation", "limit", "accept_risk")
 )
 @ledger_option("--to", metavar="TEXT", help="To whom it is released.")
 @ledger_option("--about", metavar="NAME", help="Whom it is about, where the ledger has several.")
-@functools.partial(add_relation_options, option=ledger_option)
+@functools.partial(add_relation_options, make_option=ledger_option)
 @ledger_option(
     "--limit",
     type=SHARE,
@@ -358,12 +358,12 @@ def command(
     choice: str | None,
     measure: str | None,
     settings: tuple[str, ...],
-    named: tuple[str, ...],
+    marginal_columns: tuple[str, ...],
     format_: str,
     explain: bool,
     as_json: bool,
     quiet: bool,
-    **asked: Any,
+    **options: Any,
 ) -> int:
     """Make a release that meets a requirement, verified.
 
@@ -371,22 +371,31 @@ def command(
     recounted, and only then moved to its place.
     """
 
-    needs_roles = asked["like"] is None or roles.given
-    given = {"relaxed": relaxed, "order": list(order), "choice": choice, "measure": measure}
-    given = {name: value for name, value in given.items() if value}
-    _check_first(source, models, roles if needs_roles else None, reading, given, settings, asked)
-    asked["marginals"] = _marginals(asked["marginals"], named)
+    needs_roles = options["like"] is None or roles.is_stated
+    parameters = {"relaxed": relaxed, "order": list(order), "choice": choice, "measure": measure}
+    parameters = {name: value for name, value in parameters.items() if value}
+    _check_first(
+        source, models, roles if needs_roles else None, reading, parameters, settings, options
+    )
+    options["marginals"] = _choose_marginals(options["marginals"], marginal_columns)
     schema = roles.needed() if needs_roles else None
-    record = {name: asked.pop(name) for name in RECORDED}
-    asked["admission"] = {name: value for name, value in record.items() if value is not None}
-    asked |= _together(given, settings)
-    with _ledger(asked.pop("ledger"), asked.pop("key")) as ledger, show_progress(quiet) as step:
+    record = {name: options.pop(name) for name in ADMISSION_OPTIONS}
+    options["admission"] = {name: value for name, value in record.items() if value is not None}
+    options |= _merge_parameters(parameters, settings)
+    with (
+        _open_ledger(options.pop("ledger"), options.pop("key")) as ledger,
+        show_progress(quiet) as step,
+    ):
         step("reading", 0, 1)
-        request = {"format": format_, "progress": step, "ledger": ledger, **asked}
-        request["reading"] = reading  # what is asked is checked before the table is read
-        release = _made(source, schema, " & ".join(models) or None, request, explain)
+        arguments = {"format": format_, "progress": step, "ledger": ledger, **options}
+        arguments["reading"] = reading  # what is asked is checked before the table is read
+        release = _publish_or_explain(
+            source, schema, " & ".join(models) or None, arguments, explain
+        )
     notes = [] if quiet else release.private.get("notes", [])
-    for note in notes if as_json else (one for one in notes if one not in list_warnings(release)):
+    for note in (
+        notes if as_json else (note for note in notes if note not in list_warnings(release))
+    ):
         click.echo(f"Note: {note}", err=True)
     print_result(release, as_json, quiet, describe_release(release, explain))
     return 0 if release.verdict.holds else 3
@@ -397,9 +406,9 @@ def _check_first(
     models: tuple[str, ...],
     roles: Roles | None,
     reading: dict[str, Any],
-    given: dict[str, Any],
+    parameters: dict[str, Any],
     settings: Sequence[str],
-    asked: Mapping[str, Any],
+    options: Mapping[str, Any],
 ) -> None:
     """Refuse, all at once and before a row is read, what the command line has wrong.
 
@@ -407,47 +416,47 @@ def _check_first(
     """
     import shoal
 
-    by_noise = asked["form"] in UNRULED
-    ruled = bool(models) or asked["like"] is not None or by_noise
-    own = [
-        lambda: None if ruled else _refuse_unruled(),
+    by_noise = options["form"] in FORMS_WITHOUT_RULE
+    has_rule = bool(models) or options["like"] is not None or by_noise
+    checks = [
+        lambda: None if has_rule else _refuse_without_rule(),
         *(functools.partial(shoal.rule, model) for model in models),
         lambda: None if roles is None else roles.needed(),
-        lambda: None if asked["dry_run"] else _check_folders(asked),
-        lambda: _together(given, settings),
-        lambda: _refuse_key(asked["ledger"], asked["key"]),
+        lambda: None if options["dry_run"] else _check_folders(options),
+        lambda: _merge_parameters(parameters, settings),
+        lambda: _refuse_key(options["ledger"], options["key"]),
     ]
     try:
-        shoal.check_request(*own, ledger=asked["ledger"], key=asked["key"])
+        shoal.check_request(*checks, ledger=options["ledger"], key=options["key"])
         return
     except shoal.ShoalError:
-        own.append(lambda: _check_parameters(asked, given, settings))
+        checks.append(lambda: _check_parameters(options, parameters, settings))
     shoal.check_request(
-        *own,
+        *checks,
         tables=[source],
-        files=[asked["population"]],
-        releases=[asked["based_on"], asked["like"], *asked["after"]],
+        files=[options["population"]],
+        releases=[options["based_on"], options["like"], *options["after"]],
         schema=None if roles is None else roles.needed,
-        some_columns=by_noise or asked["like"] is not None,
+        some_columns=by_noise or options["like"] is not None,
         rules=models,
-        one_column_each=asked["form"] != "randomised",
-        has_population=asked["population"] is not None,
-        one_row=asked["one_row"],
-        ledger=asked["ledger"],
-        key=asked["key"],
+        one_column_each=options["form"] != "randomised",
+        has_population=options["population"] is not None,
+        one_row=options["one_row"],
+        ledger=options["ledger"],
+        key=options["key"],
         reading=reading,
     )
 
 
 def _check_parameters(
-    asked: Mapping[str, Any], given: dict[str, Any], settings: Sequence[str]
+    options: Mapping[str, Any], parameters: dict[str, Any], settings: Sequence[str]
 ) -> None:
     """Refuse a method, or a parameter, that there is not; noise alone takes none."""
     import shoal
 
-    chosen = _together(given, settings)
-    if asked["like"] is None and asked["form"] not in UNRULED:
-        shoal.check_request(method=asked["method"] or "mondrian", parameters=chosen)
+    all_parameters = _merge_parameters(parameters, settings)
+    if options["like"] is None and options["form"] not in FORMS_WITHOUT_RULE:
+        shoal.check_request(method=options["method"] or "mondrian", parameters=all_parameters)
 
 
 def _refuse_key(ledger: str | None, key: Path | None) -> None:
@@ -457,67 +466,67 @@ def _refuse_key(ledger: str | None, key: Path | None) -> None:
         raise UsageError("A key is given, and no ledger.", "add --ledger PATH.")
 
 
-def _refuse_unruled() -> None:
+def _refuse_without_rule() -> None:
     from shoal import UsageError
 
     raise UsageError("No requirement is given.", 'add -m "k-anonymity k=10".')
 
 
-def _check_folders(asked: Mapping[str, Any]) -> None:
+def _check_folders(options: Mapping[str, Any]) -> None:
     from shoal import OutputError, UsageError
 
-    if asked["out"] is None:
+    if options["out"] is None:
         raise UsageError("No folder is given.", "add -o release/, or --dry-run to write nothing.")
-    for folder in filter(None, (asked["out"], asked["companion"])):
+    for folder in filter(None, (options["out"], options["companion"])):
         if not folder.absolute().parent.exists():
             raise OutputError(
                 f"There is no folder {folder.parent}.", "create it, or choose another place."
             )
-    if (asked["out"] / "manifest.json").exists() and not asked["replace"]:
+    if (options["out"] / "manifest.json").exists() and not options["replace"]:
         raise UsageError(
-            f"{asked['out'].name!r} exists already.", "choose another folder, or add --replace."
+            f"{options['out'].name!r} exists already.", "choose another folder, or add --replace."
         )
 
 
-def _marginals(number: int | None, named: tuple[str, ...]) -> Any:
+def _choose_marginals(number: int | None, columns: tuple[str, ...]) -> Any:
     """Which columns are counted together: all sets of so many, or those that are named."""
     from shoal import UsageError
 
-    if number is not None and named:
+    if number is not None and columns:
         raise UsageError("--marginals and --marginal are alternatives.", "leave one out.")
-    return named or number
+    return columns or number
 
 
-def _ledger(where: str | None, key: Path | None) -> AbstractContextManager[Any]:
+def _open_ledger(location: str | None, key: Path | None) -> AbstractContextManager[Any]:
     """The ledger, open where it has a key of its own; else publishing opens it."""
     import shoal
 
     if key is None:
-        return nullcontext(where)
-    found: AbstractContextManager[Any] = shoal.Ledger(where or "", key)
-    return found
+        return nullcontext(location)
+    ledger: AbstractContextManager[Any] = shoal.Ledger(location or "", key)
+    return ledger
 
 
-def _together(given: dict[str, Any], pairs: Sequence[str]) -> dict[str, Any]:
+def _merge_parameters(own_options: dict[str, Any], pairs: Sequence[str]) -> dict[str, Any]:
     """The method's parameters, by their own options and by --set; nothing is said in two ways."""
     from shoal import UsageError
 
-    found = _settings(pairs)
-    for name in sorted(given.keys() & found):
-        if str(given[name]).lower() != found[name].lower():
+    settings = _parse_settings(pairs)
+    for name in sorted(own_options.keys() & settings):
+        if str(own_options[name]).lower() != settings[name].lower():
             raise UsageError(
                 f"{name} is given by --{name} and, in another way, by --set.", "leave one out."
             )
-    return found | given
+    return settings | own_options
 
 
-def _settings(pairs: Sequence[str]) -> dict[str, str]:
+def _parse_settings(pairs: Sequence[str]) -> dict[str, str]:
     """The method's parameters, as text; what publishing itself is told has options of its own."""
     from inspect import signature
 
     import shoal
 
-    found: dict[str, str] = {}
+    settings: dict[str, str] = {}
     for pair in pairs:
         name, equal, value = pair.partition("=")
         if not equal or not name.isidentifier():
@@ -526,37 +535,39 @@ def _settings(pairs: Sequence[str]) -> dict[str, str]:
             raise shoal.UsageError(
                 f"{name!r} is no parameter of a method.", "see shoal publish --help for its option."
             )
-        if found.setdefault(name, value) != value:
+        if settings.setdefault(name, value) != value:
             raise shoal.UsageError(f"--set gives {name} two values.", "leave one out.")
-    return found
+    return settings
 
 
-def _made(
-    table: Any, schema: Any, rule: str | None, request: dict[str, Any], explain: bool
+def _publish_or_explain(
+    table: Any, schema: Any, rule: str | None, options: dict[str, Any], explain: bool
 ) -> Release:
     """The release; where the rule is not met and it is to be explained, what would pass."""
     import shoal
 
     try:
-        release: Release = shoal.publish(table, schema, rule, **request)
+        release: Release = shoal.publish(table, schema, rule, **options)
     except shoal.NotMetError as error:
-        more = _instead(table, schema, rule, request) if explain else ""
-        raise shoal.NotMetError(f"{error.fact}{more}", error.hint) from error
+        alternative = _describe_alternative(table, schema, rule, options) if explain else ""
+        raise shoal.NotMetError(f"{error.fact}{alternative}", error.hint) from error
     except shoal.Refused as error:  # what was written aside is gone: all that was found is told
         click.echo(f"{error.admission}\n", err=True)
         raise
     return release
 
 
-def _instead(table: Any, schema: Any, rule: str | None, request: dict[str, Any]) -> str:
+def _describe_alternative(
+    table: Any, schema: Any, rule: str | None, options: dict[str, Any]
+) -> str:
     """What the rule would cost if any number of rows could be held back."""
     import shoal
 
     try:
-        freely = {"hold_back": 1.0, "dry_run": True, "ledger": None, "admission": None}
-        other = shoal.publish(table, schema, rule, **request | freely)
+        without_limit = {"hold_back": 1.0, "dry_run": True, "ledger": None, "admission": None}
+        other = shoal.publish(table, schema, rule, **options | without_limit)
     except shoal.ShoalError:
-        method = request["method"] or "mondrian"
+        method = options["method"] or "mondrian"
         return f"\nNo part that {method} finds meets it, however many rows are held back."
     share = other.private["held_back"] / (other.private["held_back"] + other.verdict.rows)
     return f"\nIt would pass with {share:.2%} of the rows held back: {other}."

@@ -134,7 +134,7 @@ def command(
     roles: Roles,
     as_json: bool,
     quiet: bool,
-    **asked: Any,
+    **options: Any,
 ) -> int:
     """Write a report on a release: verified, measured, attacked.
 
@@ -146,16 +146,16 @@ def command(
     import shoal
 
     shoal.check_request(
-        lambda: _check_asked(out, as_json, labels and asked["public"]),
-        releases=[release, *asked["others"]],
-        files=[asked[name] for name in ("original", "targets", "control", "context")],
+        lambda: _check_output(out, as_json, labels and options["public"]),
+        releases=[release, *options["others"]],
+        files=[options[name] for name in ("original", "targets", "control", "context")],
         schema=roles.schema,
         rules=models,
-        on=asked["on"],
+        on=options["on"],
         page=out,
-        page_is_public=asked["public"],
-        ledger=asked["ledger"],
-        key=asked["key"],
+        page_is_public=options["public"],
+        ledger=options["ledger"],
+        key=options["key"],
     )
     with show_progress(quiet) as step:
         page = shoal.report(
@@ -166,7 +166,7 @@ def command(
             relation=relation or "",
             out=out,
             progress=step,
-            **asked,
+            **options,
         )
     if as_json:
         print_result(page, as_json, quiet)
@@ -174,20 +174,20 @@ def command(
         print_text(f"{page.lead}\nThe report: {out}")
     if page.data["holds"] is False:
         return NOT_MET
-    if asked["limit"] is not None and not page.data["findings"]:
+    if options["limit"] is not None and not page.data["findings"]:
         raise shoal.UsageError(
             "No attack could be run, so that nothing tests the limit.", "see why on the page."
         )
     if page.data["exceeded"]:
-        click.echo(_exceeded(asked["limit"]), err=True)
+        click.echo(_explain_exceeded(options["limit"]), err=True)
         return EXPOSED
     if page.data["composition"]["admitted"] is False:
-        click.echo(f"{_refused(page.data['composition'])}: see Composition.", err=True)
+        click.echo(f"{_explain_refusal(page.data['composition'])}: see Composition.", err=True)
         return EXPOSED
     return 0
 
 
-def _check_asked(out: Path | None, as_json: bool, shown_to_all: bool) -> None:
+def _check_output(out: Path | None, as_json: bool, shown_to_all: bool) -> None:
     from shoal import UsageError
 
     if out is None and not as_json:
@@ -196,16 +196,16 @@ def _check_asked(out: Path | None, as_json: bool, shown_to_all: bool) -> None:
         raise UsageError("A public report shows nobody's values.", "leave --show out.")
 
 
-def _refused(composition: Mapping[str, Any]) -> str:
+def _explain_refusal(composition: Mapping[str, Any]) -> str:
     """Why the ledger would not admit it."""
-    exposes = any(one["exceeds"] for one in composition["findings"])
+    exposes = any(finding["exceeds"] for finding in composition["findings"])
     spent = (composition["spend"] or {}).get("exceeded")
-    told = ["Together with earlier releases it exposes people"] if exposes else []
-    told += ["The budget is exceeded"] if spent else []
-    return "; ".join(told) or "It cannot be judged together with earlier releases"
+    reasons = ["Together with earlier releases it exposes people"] if exposes else []
+    reasons += ["The budget is exceeded"] if spent else []
+    return "; ".join(reasons) or "It cannot be judged together with earlier releases"
 
 
-def _exceeded(limit: float | None) -> str:
+def _explain_exceeded(limit: float | None) -> str:
     if limit is None:
         return "An audit of the noise disproves what is promised: see Adversarial testing."
     return f"An attack succeeds on more than the limit of {limit:.1%}."

@@ -63,7 +63,7 @@ def command(
     reading: dict[str, Any],
     as_json: bool,
     quiet: bool,
-    **asked: Any,
+    **options: Any,
 ) -> None:
     """Make a paper's table or figure again.
 
@@ -75,72 +75,74 @@ def command(
     if sum((listing, every, name is not None)) != 1:
         raise click.UsageError("Name one study, or give --list or --all.")
     if listing:
-        _list(as_json, quiet)
-    elif asked["out"] is None:
+        _list_studies(as_json, quiet)
+    elif options["out"] is None:
         raise click.UsageError("Nothing says where the results go: give -o DIR.")
     elif every:
-        _every(roles, asked, as_json, quiet)
+        _run_all(roles, options, as_json, quiet)
     else:
-        _one(str(name), roles, reading, asked, as_json, quiet)
+        _run_study(str(name), roles, reading, options, as_json, quiet)
 
 
-def _list(as_json: bool, quiet: bool) -> None:
+def _list_studies(as_json: bool, quiet: bool) -> None:
     import shoal
 
-    found = [
+    studies = [
         {
             "name": name,
             "paper": paper.short,
-            "shows": one.shows,
-            "data": list(one.data),
-            "own": one.own,
+            "shows": experiment.shows,
+            "data": list(experiment.data),
+            "own": experiment.own,
         }
-        for name, (paper, one) in shoal.experiments().items()
+        for name, (paper, experiment) in shoal.experiments().items()
     ]
     if as_json:
-        document = {"edition": EDITION, "studies": found}
+        document = {"edition": EDITION, "studies": studies}
         print_text(json.dumps(document, indent=1, ensure_ascii=False))
     elif not quiet:
-        rows = [(one["name"], one["shows"]) for one in found]
+        rows = [(experiment["name"], experiment["shows"]) for experiment in studies]
         print_text(format_table(("study", "shows"), rows))
 
 
-def _one(
+def _run_study(
     name: str,
     roles: Roles,
     reading: dict[str, Any],
-    asked: dict[str, Any],
+    options: dict[str, Any],
     as_json: bool,
     quiet: bool,
 ) -> None:
     import shoal
 
     with show_progress(quiet) as step:
-        found = shoal.study(name, schema=roles.schema(), reading=reading, progress=step, **asked)
-    print_result(found, as_json, quiet)
+        study = shoal.study(name, schema=roles.schema(), reading=reading, progress=step, **options)
+    print_result(study, as_json, quiet)
 
 
-def _every(roles: Roles, asked: dict[str, Any], as_json: bool, quiet: bool) -> None:
+def _run_all(roles: Roles, options: dict[str, Any], as_json: bool, quiet: bool) -> None:
     import shoal
 
-    if asked.pop("data") is not None or roles.given:
+    if options.pop("data") is not None or roles.is_stated:
         raise click.UsageError("--all runs on the papers' data: leave --data and its roles out.")
 
-    def told(study: Study) -> None:
+    def log_study(study: Study) -> None:
         if not quiet and not sys.stderr.isatty():  # where no bar is seen: a line for the log
-            click.echo(f"{study.name}: {_took(study.made)}", err=True)
+            click.echo(f"{study.name}: {_describe_seconds(study.made)}", err=True)
 
     with show_progress(quiet) as step:
-        found = shoal.study_all(Path(asked.pop("out")), progress=step, told=told, **asked)
-    print_result(found, as_json, quiet)
+        summary = shoal.study_all(
+            Path(options.pop("out")), progress=step, told=log_study, **options
+        )
+    print_result(summary, as_json, quiet)
 
 
-def _took(made: Mapping[str, Any]) -> str:
+def _describe_seconds(timing: Mapping[str, Any]) -> str:
     """What was measured now, and what before.
 
-    >>> _took({"seconds": 12.0, "before": 0.0}), _took({"seconds": 12.0, "before": 7.5})
-    ('measured in 12.0 s', 'measured in 4.5 s, 7.5 s more were measured before')
+    >>> _describe_seconds({"seconds": 12.0, "before": 7.5})
+    'measured in 4.5 s, 7.5 s more were measured before'
     """
-    before = made["before"]
+    before = timing["before"]
     earlier = f", {before:.1f} s more were measured before" if before else ""
-    return f"measured in {made['seconds'] - before:.1f} s{earlier}"
+    return f"measured in {timing['seconds'] - before:.1f} s{earlier}"

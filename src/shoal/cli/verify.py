@@ -92,7 +92,7 @@ def command(
     )
     with show_progress(quiet) as step:
         step("recounting", 0, 1)
-        found = shoal.verify(
+        verdict = shoal.verify(
             source,
             roles.schema(),
             " & ".join(models) or None,
@@ -103,5 +103,5 @@ def command(
             after=after,
             **reading,
         )
-    print_result(found, as_json, quiet, describe_verdict(found))
-    return 0 if found.holds else 3
+    print_result(verdict, as_json, quiet, describe_verdict(verdict))
+    return 0 if verdict.holds else 3

@@ -51,13 +51,13 @@ def reorder_view(view: Any, rng: np.random.Generator, *, rows: bool = True) -> A
             names=None if people.names is None else tuple(people.names[i] for i in order),
         )
     releases = tuple(
-        _reordered(replace(one, name=f"table {i}"), rng, order, rows)
-        for i, one in enumerate(view.releases)
+        _reorder_release(replace(release, name=f"table {i}"), rng, order, rows)
+        for i, release in enumerate(view.releases)
     )
     return replace(view, people=people, releases=releases)
 
 
-def _reordered(
+def _reorder_release(
     release: Any, rng: np.random.Generator, people: NDArray[Any] | None, rows: bool
 ) -> Any:
     moved = rng.permutation(len(release.cells))
@@ -103,23 +103,25 @@ class Attempts:
         assert tally.providers is not None
         rng, products = np.random.default_rng(seed), tuple(products)
         values = tally.values[0] if seed % 2 == 0 else np.zeros_like(tally.providers)
-        drawn = [
+        sampled_entries = [
             rng.choice(np.flatnonzero((values < 3) & (tally.providers < 1 + i % 3)), ROWS)
             for i in range(CLASSES)
         ]
-        entry = np.array(drawn, dtype=np.int32)
-        kept = np.arange(1, 1 << ROWS)[:, np.newaxis] >> np.arange(ROWS) & 1 == 1
-        who = np.int64(1) << tally.providers[entry].astype(np.int64)
-        takers = np.bitwise_or.reduce(np.where(kept, 0, who[:, np.newaxis]), axis=2)
-        bare = replace(tally, population=None)
-        whole = _counted(bare, entry[:, np.newaxis], kept[-1:], products)
-        fixed = replace(bare, reference=tuple(h.total for h in whole.sensitive))
-        left = _counted(fixed, entry[:, np.newaxis], kept, products)
-        return cls(whole, left, takers, np.bitwise_or.reduce(who, axis=1))
+        entry = np.array(sampled_entries, dtype=np.int32)
+        remaining = np.arange(1, 1 << ROWS)[:, np.newaxis] >> np.arange(ROWS) & 1 == 1
+        provider_bits = np.int64(1) << tally.providers[entry].astype(np.int64)
+        takers = np.bitwise_or.reduce(np.where(remaining, 0, provider_bits[:, np.newaxis]), axis=2)
+        without_population = replace(tally, population=None)
+        whole = _count_remainders(
+            without_population, entry[:, np.newaxis], remaining[-1:], products
+        )
+        fixed = replace(without_population, reference=tuple(h.total for h in whole.sensitive))
+        left = _count_remainders(fixed, entry[:, np.newaxis], remaining, products)
+        return cls(whole, left, takers, np.bitwise_or.reduce(provider_bits, axis=1))
 
-    def most(self, m: int) -> NDArray[np.int64]:
+    def max_coalition(self, m: int) -> NDArray[np.int64]:
         """How many providers of each class can be a coalition that leaves somebody."""
-        return np.minimum(m, _ones(self.present) - 1)
+        return np.minimum(m, _count_bits(self.present) - 1)
 
     def failed(self, model: Model, m: int) -> Mask:
         """(classes, remainders): which fail, of those that m providers of a class can leave."""
@@ -128,11 +130,11 @@ class Attempts:
 
     def reached_by(self, m: int) -> Mask:
         """(classes, remainders): which m providers of a class can leave."""
-        return np.asarray(_ones(self.takers) <= self.most(m)[:, np.newaxis])
+        return np.asarray(_count_bits(self.takers) <= self.max_coalition(m)[:, np.newaxis])
 
     def by(self, class_: int, coalition: Iterable[int]) -> Mask:
         """Which remainders of a class this coalition can leave."""
-        bits = sum(1 << one for one in coalition)
+        bits = sum(1 << provider for provider in coalition)
         return np.asarray(self.takers[class_] & ~bits == 0)
 
 
@@ -140,24 +142,24 @@ def part_by_provider(tally: Tally, cut: Cut) -> Cut:
     """The cut with a class for each class and each of its providers."""
     assert tally.providers is not None
     pairs = np.stack((cut.class_, tally.providers[cut.entry]))
-    found, number = np.unique(pairs, axis=1, return_inverse=True)
+    class_and_provider, number = np.unique(pairs, axis=1, return_inverse=True)
     class_ = number.reshape(-1).astype(np.int32)
-    return replace(cut, class_=class_, cells=cut.cells.take(found[0]))
+    return replace(cut, class_=class_, cells=cut.cells.take(class_and_provider[0]))
 
 
-def _counted(
-    tally: Tally, entry: NDArray[Any], kept: NDArray[np.bool_], products: Iterable[str]
+def _count_remainders(
+    tally: Tally, entry: NDArray[Any], remaining: NDArray[np.bool_], products: Iterable[str]
 ) -> Groups:
     """One class for each class of entries and each choice of them."""
-    shape = (len(entry), *kept.shape)
+    shape = (len(entry), *remaining.shape)
     number = np.arange(shape[0] * shape[1], dtype=np.int32).reshape(*shape[:2], 1)
-    some = np.broadcast_to(kept, shape)
-    entry, class_ = np.broadcast_to(entry, shape)[some], np.broadcast_to(number, shape)[some]
+    chosen = np.broadcast_to(remaining, shape)
+    entry, class_ = np.broadcast_to(entry, shape)[chosen], np.broadcast_to(number, shape)[chosen]
     cells = join_everybody(tally).cells.take(np.zeros(number.size, np.int64))
     return Groups.of(tally, Cut(entry, class_, np.ones(len(entry), np.int64), cells), products)
 
 
-def _ones(bits: NDArray[np.int64]) -> NDArray[np.int64]:
+def _count_bits(bits: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.bitwise_count(bits).astype(np.int64)
 
 
@@ -183,7 +185,7 @@ def check_model(model: Model, *, seeds: Sequence[int] = range(4)) -> None:
         if "provider" in model.needs:
             _check_merging(model, tally, part_by_provider(tally, cut), rng)
         _check_joint(model, tally, cut, rng)
-        _check_growing(model, tally, cut, rng)
+        _check_row_monotone(model, tally, cut, rng)
         _check_coalitions(model, Attempts.of(tally, seed, list_joint_columns(model)))
         after = _judge(model, *double_people(tally, cut))
         check_true(
@@ -212,13 +214,16 @@ def check_measure(
         key = np.unique(tally.keys, axis=1, return_inverse=True)[1].reshape(-1).astype(np.int32)
         untouched = measure(tally, Cut.of(tally, cut.entry, key[cut.entry]))
         check_true(abs(untouched) < _SLACK, f"an untouched table measures {untouched}, not 0")
-        one = measure(tally, join_everybody(tally))
-        check_true(0 <= one <= 1 + _SLACK, f"one class of everybody measures {one}")
+        joined = measure(tally, join_everybody(tally))
+        check_true(0 <= joined <= 1 + _SLACK, f"one class of everybody measures {joined}")
         check_true(
-            root is None or abs(one - root) < _SLACK, f"one class measures {one}, not {root}"
+            root is None or abs(joined - root) < _SLACK, f"one class measures {joined}, not {root}"
         )
-        gone = measure(tally, cut.without(np.ones(cut.classes, dtype=bool)))
-        check_true(abs(gone - 1) < _SLACK, f"a table held back whole measures {gone}, not 1")
+        all_suppressed = measure(tally, cut.without(np.ones(cut.classes, dtype=bool)))
+        check_true(
+            abs(all_suppressed - 1) < _SLACK,
+            f"a table held back whole measures {all_suppressed}, not 1",
+        )
 
 
 def check_attack(
@@ -233,7 +238,7 @@ def check_attack(
     check_documented(attack)
     finding = attack(view, rng=np.random.default_rng(0))
     _check_finding(finding, attack.__name__.replace("_", "-"))
-    _check_silence(finding, view)
+    _check_values_hidden(finding, view)
     for seed in range(2):
         other = reorder_view(view, np.random.default_rng(seed), rows=not ordered)
         again = attack(other, rng=np.random.default_rng(0))
@@ -253,9 +258,9 @@ def _check_finding(finding: Finding, name: str) -> None:
     check_true(0 <= finding.exposed <= finding.people, "more people are exposed than were attacked")
     shares = finding.sure, finding.guessing
     check_true(all(0 <= share <= 1 for share in shares), "how sure is a share between 0 and 1")
-    told = finding.sentence, finding.defence, finding.example, *finding.assumptions
+    texts = finding.sentence, finding.defence, finding.example, *finding.assumptions
     check_true(
-        all(told) and bool(finding.assumptions), "a finding says what it means and what helps"
+        all(texts) and bool(finding.assumptions), "a finding says what it means and what helps"
     )
     check_true(
         finding.table == "targets" or finding.table[:-1] == "release ", "whose rows are worst"
@@ -266,14 +271,14 @@ def _check_finding(finding: Finding, name: str) -> None:
     json.dumps(finding.to_json(), allow_nan=False)
 
 
-def _check_silence(finding: Finding, view: Any) -> None:
+def _check_values_hidden(finding: Finding, view: Any) -> None:
     """Values of the view's columns are words that nothing else in a finding would say."""
     check_true(not view.show, "the view for the check does not let values be shown")
     axes = [*view.axes, *filter(None, (view.sensitive, view.providers))]
     words = {str(leaf) for axis in axes for leaf in axis.leaves if len(str(leaf)) > 3}
-    told = json.dumps(finding.to_json(), ensure_ascii=False)
-    said = sorted(word for word in words if word in told)
-    check_true(not said, f"the finding shows {len(said)} values that nobody asked for")
+    document = json.dumps(finding.to_json(), ensure_ascii=False)
+    shown = sorted(word for word in words if word in document)
+    check_true(not shown, f"the finding shows {len(shown)} values that nobody asked for")
 
 
 def _check_value(model: Model) -> None:
@@ -295,8 +300,8 @@ def _check_classes(model: Model, tally: Tally, cut: Cut, rng: np.random.Generato
     check_equal(model.holds(whole.take(order)), judged[order], f"{model}: classes' numbers matter")
     check_equal(model.holds(whole.take(order[:0])), judged[:0], f"{model}: no class at all")
     if model.local:
-        alone = [bool(model.holds(whole.take(np.array([i])))[0]) for i in range(len(whole))]
-        check_equal(np.array(alone), judged, f"{model}: a class alone is judged otherwise")
+        one_by_one = [bool(model.holds(whole.take(np.array([i])))[0]) for i in range(len(whole))]
+        check_equal(np.array(one_by_one), judged, f"{model}: a class alone is judged otherwise")
 
 
 def _check_needs(model: Model, whole: Groups) -> None:
@@ -331,7 +336,7 @@ def _check_merging(model: Model, tally: Tally, cut: Cut, rng: np.random.Generato
         )
 
 
-def _check_growing(model: Model, tally: Tally, cut: Cut, rng: np.random.Generator) -> None:
+def _check_row_monotone(model: Model, tally: Tally, cut: Cut, rng: np.random.Generator) -> None:
     """Classes of which a part meets a row-monotone rule meet it; against coalitions, merged classes
     do.
 
@@ -339,9 +344,9 @@ def _check_growing(model: Model, tally: Tally, cut: Cut, rng: np.random.Generato
     """
     if not getattr(model, "row_monotone", False):
         return
-    for kept in (rng.integers(0, cut.count + 1) for _ in range(10)):
-        some, classes = kept > 0, np.unique(cut.class_[kept > 0])
-        part = Cut(cut.entry[some], cut.class_[some], kept[some], cut.cells)
+    for counts in (rng.integers(0, cut.count + 1) for _ in range(10)):
+        nonzero, classes = counts > 0, np.unique(cut.class_[counts > 0])
+        part = Cut(cut.entry[nonzero], cut.class_[nonzero], counts[nonzero], cut.cells)
         fewer = model.holds(Groups.of(tally, part, list_joint_columns(model)).take(classes))
         check_true(
             (_judge(model, tally, cut)[classes] | ~fewer).all(), f"{model}: more rows break it"
@@ -352,43 +357,48 @@ def _check_growing(model: Model, tally: Tally, cut: Cut, rng: np.random.Generato
 def _check_coalitions(model: Model, attempts: Attempts) -> None:
     """Against coalitions a rule is judged as by trying all of them, and any of their rows."""
     for part in unwrap_rule(model):
-        for one in () if explain_untestable(part) else _at_stake(part, attempts):
+        for critical in () if explain_untestable(part) else _list_critical_rules(part, attempts):
             for m in range(3):
-                _check_breach(one, m, attempts)
+                _check_breach(critical, m, attempts)
 
 
-def _at_stake(part: Model, attempts: Attempts) -> list[Model]:
+def _list_critical_rules(part: Model, attempts: Attempts) -> list[Model]:
     """The rule, and as strong as a coalition of one leaves half of the classes or barely not."""
     if not isinstance(part, Rule) or not part.parameter:
         return [part]
     sign = 1 if part.strongest == "largest" else -1
-    each = sign * part.per_class(attempts.left).reshape(attempts.takers.shape)
-    worst = np.where(attempts.reached_by(1), each, np.inf).min(axis=1)
+    signed = sign * part.per_class(attempts.left).reshape(attempts.takers.shape)
+    worst = np.where(attempts.reached_by(1), signed, np.inf).min(axis=1)
     if not len(worst := worst[np.isfinite(worst)]):
         return [part]
-    value = sign * float(np.sort(worst)[len(worst) // 2])
-    slack = 1 if _counts(part) else _SLACK * max(1, value)
-    near = (int(value) if _counts(part) else value, value - sign * slack, value + sign * slack)
-    return [part, *filter(None, (_with(part, one) for one in near))]
+    threshold = sign * float(np.sort(worst)[len(worst) // 2])
+    slack = 1 if _has_whole_parameter(part) else _SLACK * max(1, threshold)
+    near = (
+        int(threshold) if _has_whole_parameter(part) else threshold,
+        threshold - sign * slack,
+        threshold + sign * slack,
+    )
+    return [part, *filter(None, (_with_parameter(part, value) for value in near))]
 
 
 def _check_breach(model: Model, m: int, attempts: Attempts) -> None:
-    whole, most, failed = attempts.classes, attempts.most(m), attempts.failed(model, m)
+    whole, most, failed = attempts.classes, attempts.max_coalition(m), attempts.failed(model, m)
     broken = np.asarray(failed.any(axis=1))
-    found, alone = find_breaches(model, whole, most), model.holds(whole)
+    breaches, holds_alone = find_breaches(model, whole, most), model.holds(whole)
     check_equal(
-        found.broken,
+        breaches.broken,
         np.asarray(failed.any(axis=1)),
         f"{model}: coalitions of {m} break other classes",
     )
     check_equal(MPrivacy(m, model).holds(whole), ~broken, f"{model}: m-privacy says otherwise")
-    for class_ in np.flatnonzero(found.broken).tolist():
-        coalition = found.of(class_) or ()
+    for class_ in np.flatnonzero(breaches.broken).tolist():
+        coalition = breaches.of(class_) or ()
         check_true(len(coalition) <= most[class_], f"{model}: a coalition is too large")
         able = failed[class_] & attempts.by(class_, coalition)
         check_true(able.any(), f"{model}: the coalition that is named cannot break the class")
         check_true(
-            alone[class_] or not coalition, f"{model}: what fails by itself needs no coalition"
+            holds_alone[class_] or not coalition,
+            f"{model}: what fails by itself needs no coalition",
         )
 
 
@@ -398,9 +408,11 @@ def _check_joint(model: Model, tally: Tally, cut: Cut, rng: np.random.Generator)
         return
     joint: Any = model
     fine = Groups.of(tally, cut, list_joint_columns(model))
-    alone = [bool(model.holds(fine.take(np.array([i])))[0]) for i in range(len(fine))]
+    holds_alone = [bool(model.holds(fine.take(np.array([i])))[0]) for i in range(len(fine))]
     check_equal(
-        joint.holds_alone(fine), np.array(alone), f"{model}: alone is not what holds says of one"
+        joint.holds_alone(fine),
+        np.array(holds_alone),
+        f"{model}: alone is not what holds says of one",
     )
     order = rng.permutation(len(fine))
     pairs = len(fine) // 2
@@ -420,13 +432,15 @@ def _check_joint(model: Model, tally: Tally, cut: Cut, rng: np.random.Generator)
     state = joint.start(coarse(done))
     halves = fine.take(np.repeat(order[: 2 * pairs].reshape(-1, 2), 2, axis=0).ravel())
     class_ = np.repeat(np.arange(pairs), 2)  # every cut is offered twice
-    made = joint.admit(state, class_, halves)[1]
+    admitted = joint.admit(state, class_, halves)[1]
     for i in range(pairs):
         done[i] = True
         done[i] = bool(model.holds(coarse(done)).all())
-    check_equal(made[::2], done, f"{model}: admits other cuts than those after which it holds")
-    check_true(not made[1::2][done].any(), f"{model}: a class is cut twice")
-    check_equal(joint.admit(state, class_, halves)[1], made, f"{model}: admit changes the state")
+    check_equal(admitted[::2], done, f"{model}: admits other cuts than those after which it holds")
+    check_true(not admitted[1::2][done].any(), f"{model}: a class is cut twice")
+    check_equal(
+        joint.admit(state, class_, halves)[1], admitted, f"{model}: admit changes the state"
+    )
 
 
 def _check_reached(model: Model, whole: Groups) -> None:
@@ -444,20 +458,24 @@ def _check_reached(model: Model, whole: Groups) -> None:
             f"{model}: the worst class is not the witness",
         )
     sign = 1 if model.strongest == "largest" else -1
-    possible = _with(model, 0.0 if sign > 0 else 1e9, 1.0)
+    possible = _with_parameter(model, 0.0 if sign > 0 else 1e9, 1.0)
     can = np.ones(len(whole), bool) if possible is None else possible.holds(whole)
     for value in np.unique(each[np.isfinite(each)]).tolist():
-        weaker = _with(model, value if _counts(model) else value - sign * _SLACK * max(1, value))
+        weaker = _with_parameter(
+            model, value if _has_whole_parameter(model) else value - sign * _SLACK * max(1, value)
+        )
         if weaker is not None:
             expected = (sign * each >= sign * value - _SLACK) & can
             check_equal(weaker.holds(whole), expected, f"{weaker}: classes that reach {value} fail")
-        stronger = _with(model, value + sign * (1 if _counts(model) else 1e-6 * max(1, value)))
+        stronger = _with_parameter(
+            model, value + sign * (1 if _has_whole_parameter(model) else 1e-6 * max(1, value))
+        )
         if stronger is not None:
             missed = stronger.holds(whole) & (sign * each <= sign * value)
             check_true(not missed.any(), f"{stronger}: classes that only reach {value} hold")
 
 
-def _with(model: Rule, *values: float) -> Any:
+def _with_parameter(model: Rule, *values: float) -> Any:
     """The model with the first of these parameters that it allows; None where it allows none."""
     for value in values:
         try:
@@ -467,7 +485,7 @@ def _with(model: Rule, *values: float) -> Any:
     return None
 
 
-def _counts(model: Rule) -> bool:
+def _has_whole_parameter(model: Rule) -> bool:
     return isinstance(getattr(model, model.parameter), int)
 
 

@@ -19,22 +19,22 @@ def list_needed_columns(model: Model) -> tuple[str, ...]:
     return tuple(columns) or ("sensitive",)
 
 
-def check_documented(thing: Any) -> None:
+def check_documented(member: Any) -> None:
     """A member cites its source, and says what it does not do."""
-    module = sys.modules.get(getattr(thing, "__module__", ""))
-    text = f"{thing.__doc__ or ''}\n{getattr(module, '__doc__', '') or ''}"
-    name = getattr(thing, "__name__", str(thing))
+    module = sys.modules.get(getattr(member, "__module__", ""))
+    text = f"{member.__doc__ or ''}\n{getattr(module, '__doc__', '') or ''}"
+    name = getattr(member, "__name__", str(member))
     check_true(bool(re.search(r"\b(19|20)\d\d\b", text)), f"{name}: its docstring cites no source")
-    said = re.search(r"does not\s+(protect|give|see|say)", text, re.IGNORECASE)
-    check_true(bool(said), f"{name}: its docstring does not say what it does not protect")
+    limits = re.search(r"does not\s+(protect|give|see|say)", text, re.IGNORECASE)
+    check_true(bool(limits), f"{name}: its docstring does not say what it does not protect")
 
 
-def check_equal(found: NDArray[Any], expected: NDArray[Any], promise: str) -> None:
+def check_equal(actual: NDArray[Any], expected: NDArray[Any], promise: str) -> None:
     """Two arrays are the same, or the promise is broken."""
-    check_true(np.array_equal(found, expected), promise)
+    check_true(np.array_equal(actual, expected), promise)
 
 
-def check_true(kept: bool | np.bool_, promise: str) -> None:
+def check_true(holds: bool | np.bool_, promise: str) -> None:
     """It is so, or the promise is broken."""
-    if not kept:
+    if not holds:
         raise AssertionError(promise)

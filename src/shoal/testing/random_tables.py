@@ -38,11 +38,11 @@ def sample(seed: int, sensitive: Sequence[str] = ("sensitive",)) -> Sample:
     quasi = (_axis("age", 6), _axis("zip", 5, null=False))
     columns = tuple(_axis(name, 5) for name in sensitive)
     sizes = [axis.size for axis in (*quasi, *columns)] + [3]
-    drawn = np.stack([rng.integers(0, size, 150) for size in sizes])
-    drawn[2:-1][drawn[2:-1] == 3] = 0  # the value 3 occurs nowhere
+    rows = np.stack([rng.integers(0, size, 150) for size in sizes])
+    rows[2:-1][rows[2:-1] == 3] = 0  # the value 3 occurs nowhere
     few = rng.integers(0, len(quasi[0].leaves), 150) == 0
-    drawn[2:-1, few] = 0  # and some classes are less diverse than others
-    codes = np.unique(drawn, axis=1).astype(np.int32)
+    rows[2:-1, few] = 0  # and some classes are less diverse than others
+    codes = np.unique(rows, axis=1).astype(np.int32)
     count = rng.integers(1, 6, (codes.shape[1],))
     everybody = Population(
         np.concatenate([codes[:2], rng.integers(0, 5, (2, 80), dtype=np.int32)], axis=1),
@@ -68,11 +68,11 @@ def list_same_tables(
 ) -> Iterator[tuple[str, Sample]]:
     """The same table in other words, by what was changed: every verdict must stay."""
     yield "the order of entries", shuffle_entries(tally, cut, rng)
-    yield "dividing entries", (tally, _divided(cut))
-    yield "calling null a value like others", (_recoded(tally, _null_as_leaf, 0), cut)
-    yield "a value that never occurs", (_recoded(tally, _one_more, 1), cut)
+    yield "dividing entries", (tally, _divide_entries(cut))
+    yield "calling null a value like others", (_recode(tally, _null_as_leaf, 0), cut)
+    yield "a value that never occurs", (_recode(tally, _add_unused_leaf, 1), cut)
     if getattr(model, "symmetric", True) and all("*" not in on for on in list_joint_columns(model)):
-        yield "renaming the sensitive values", (_renamed(tally, rng), cut)
+        yield "renaming the sensitive values", (_rename_values(tally, rng), cut)
 
 
 def shuffle_entries(tally: Tally, cut: Cut, rng: np.random.Generator) -> Sample:
@@ -93,15 +93,15 @@ def shuffle_entries(tally: Tally, cut: Cut, rng: np.random.Generator) -> Sample:
     )
 
 
-def _divided(cut: Cut) -> Cut:
+def _divide_entries(cut: Cut) -> Cut:
     half = cut.count // 2
     count = np.concatenate([cut.count - half, half])
-    kept = count > 0
+    nonempty = count > 0
     return replace(
         cut,
-        entry=np.tile(cut.entry, 2)[kept],
-        class_=np.tile(cut.class_, 2)[kept],
-        count=count[kept],
+        entry=np.tile(cut.entry, 2)[nonempty],
+        class_=np.tile(cut.class_, 2)[nonempty],
+        count=count[nonempty],
     )
 
 
@@ -115,7 +115,7 @@ def double_people(tally: Tally, cut: Cut) -> Sample:
     )
 
 
-def _recoded(tally: Tally, change: Callable[[Axis], Axis], shift: int) -> Tally:
+def _recode(tally: Tally, change: Callable[[Axis], Axis], shift: int) -> Tally:
     sensitive = tuple(change(axis) for axis in tally.sensitive)
     return replace(tally, sensitive=sensitive, values=tally.values + np.int32(shift))
 
@@ -128,7 +128,7 @@ def _null_as_leaf(axis: Axis) -> Axis:
     return replace(axis, leaves=(*axis.leaves, "none"), null=False, levels=levels)
 
 
-def _one_more(axis: Axis) -> Axis:
+def _add_unused_leaf(axis: Axis) -> Axis:
     levels = tuple(
         Level(np.append(np.int32(0), level.starts[1:] + np.int32(1)), level.labels)
         for level in axis.levels
@@ -136,7 +136,7 @@ def _one_more(axis: Axis) -> Axis:
     return replace(axis, leaves=("", *axis.leaves), levels=levels)
 
 
-def _renamed(tally: Tally, rng: np.random.Generator) -> Tally:
+def _rename_values(tally: Tally, rng: np.random.Generator) -> Tally:
     names = [rng.permutation(axis.size).astype(np.int32) for axis in tally.sensitive]
     values = np.stack([name[codes] for name, codes in zip(names, tally.values, strict=True)])
     axes = tuple(Axis.numbered(axis.name, axis.size) for axis in tally.sensitive)

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import shoal
-from shoal.cli.publish import _after as told_after
-from shoal.cli.publish import _based as told_based
+from shoal.cli.publish import _describe_after as told_after
+from shoal.cli.publish import _describe_based_on as told_based
 from shoal.cli.publish import command
 from shoal.data import bundled
 
