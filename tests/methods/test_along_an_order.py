@@ -24,7 +24,7 @@ from shoal.methods.hilbert import hilbert
 from shoal.methods.mondrian import mondrian
 from shoal.methods.tree_order import tree_order
 from shoal.models import rule
-from shoal.testing.method_check import check_method
+from shoal.testing.checks import check_method
 from shoal.testing.random_tables import sample
 
 METHODS = {"tree-order": tree_order, "hilbert": hilbert}

@@ -17,7 +17,7 @@ from shoal.core.errors import NotMetError, UsageError
 from shoal.core.tally import Groups, Population, Tally
 from shoal.methods.chain import chain
 from shoal.models import rule
-from shoal.testing.method_check import check_method
+from shoal.testing.checks import check_method
 from shoal.testing.random_tables import groups
 
 FEW = settings(max_examples=80, deadline=None)

@@ -15,7 +15,7 @@ from shoal.core.tally import Groups
 from shoal.methods.chain import chain
 from shoal.methods.datafly import datafly
 from shoal.models import rule
-from shoal.testing.method_check import check_method
+from shoal.testing.checks import check_method
 
 FEW = settings(max_examples=80, deadline=None)
 

@@ -23,8 +23,7 @@ from shoal.methods._invariance.value_buckets import count_dealable, count_missin
 from shoal.methods._shared.progress import Advance
 from shoal.methods.invariant import invariant
 from shoal.models import rule
-from shoal.testing.checks import check_model
-from shoal.testing.method_check import check_method
+from shoal.testing.checks import check_method, check_model
 from shoal.testing.random_tables import groups
 
 COUNTS = st.lists(st.integers(0, 12), min_size=1, max_size=7).map(np.array)

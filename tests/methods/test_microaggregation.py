@@ -24,7 +24,7 @@ from shoal.methods.mondrian import mondrian
 from shoal.models import rule
 from shoal.releases.reader import open_frame
 from shoal.releases.tallying import encode
-from shoal.testing.method_check import check_method
+from shoal.testing.checks import check_method
 
 FEW = settings(max_examples=60, deadline=None)
 

@@ -11,7 +11,7 @@ from shoal.kernels import threads
 from shoal.methods import find_kernels, load_methods
 from shoal.methods._lattice import node_search as search
 from shoal.models import rule
-from shoal.testing.method_check import _check_progress, check_method
+from shoal.testing.checks import _check_progress, check_method
 from shoal.testing.random_tables import sample
 
 PLAIN, DIVERSE = "k-anonymity k=3", "k-anonymity k=3 & distinct-diversity l=4"

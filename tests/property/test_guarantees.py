@@ -16,7 +16,7 @@ from shoal.core.tally import Cut, Groups, Population, Tally
 from shoal.methods.mondrian import mondrian
 from shoal.models import rule
 from shoal.models.entropy_diversity import entropy_reaches
-from shoal.testing.method_check import check_method
+from shoal.testing.checks import check_method
 
 
 def independent(rows: int, seed: int) -> Tally:

@@ -13,7 +13,7 @@ from shoal.core.tally import Groups
 from shoal.methods.greedy import greedy
 from shoal.methods.k_similar import k_similar
 from shoal.models import rule
-from shoal.testing.method_check import check_method
+from shoal.testing.checks import check_method
 from shoal.testing.random_tables import sample
 
 RULES = (

@@ -7,8 +7,7 @@ Shoal runs them on its own members; run them on yours:
 >>> check_model(KAnonymity(3))
 """
 
-from shoal.testing.checks import check_attack, check_measure, check_model
-from shoal.testing.method_check import check_method
+from shoal.testing.checks import check_attack, check_measure, check_method, check_model
 from shoal.testing.random_tables import groups, sample
 
 __all__ = ["check_attack", "check_measure", "check_method", "check_model", "groups", "sample"]
