@@ -154,7 +154,7 @@ def test_debug_shows_the_way_without_the_message(shoal, monkeypatch):
 def test_an_interrupt_that_a_library_swallowed_is_raised_at_the_next_step():
     interruption.stop_requested.set()
     try:
-        with printing.show_progress(True) as step, pytest.raises(KeyboardInterrupt):
+        with printing.Output(quiet=True).show_progress() as step, pytest.raises(KeyboardInterrupt):
             step("making classes", 1, 2)
     finally:
         interruption.stop_requested.clear()

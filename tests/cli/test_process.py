@@ -61,21 +61,21 @@ def test_a_reader_that_goes_away_is_no_error(here):
 INTERRUPTED = """
 import os, signal, tempfile
 from contextlib import contextmanager
-from shoal.cli import publish
 from shoal.cli.main import main
+from shoal.cli.printing import Output
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
 tempfile.tempdir = None  # what the process that forks has looked up
 stop, number, *arguments = {words!r}
 
 @contextmanager
-def progress(quiet):
+def progress(output):
     def step(name, done, total):
         if name == stop:
             os.kill(os.getpid(), int(number))
     yield step
 
-publish.show_progress = progress
+Output.show_progress = progress
 main(arguments)
 """
 

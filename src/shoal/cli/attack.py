@@ -11,13 +11,11 @@ from shoal.cli.options import (
     SHARE,
     Roles,
     Verb,
-    add_output_options,
-    add_reading_options,
-    add_role_options,
+    add_table_options,
     format_examples,
     option,
 )
-from shoal.cli.printing import format_table, print_result, show_progress
+from shoal.cli.printing import Output, format_table
 
 if TYPE_CHECKING:
     from shoal import Finding, RedTeam
@@ -110,9 +108,7 @@ AUDITING = "auditing"
 @option(
     "--show", "labels", is_flag=True, help="Name labels, values, providers: for your eyes only."
 )
-@add_role_options
-@add_reading_options
-@add_output_options
+@add_table_options
 def command(
     name: str,
     releases: tuple[str, ...],
@@ -120,8 +116,7 @@ def command(
     limit: float | None,
     labels: bool,
     roles: Roles,
-    as_json: bool,
-    quiet: bool,
+    output: Output,
     **options: Any,
 ) -> int:
     """Attack releases before anybody else does.
@@ -152,7 +147,7 @@ def command(
         relation=relation or "",
         has_targets=options["targets"] is not None,
     )
-    with show_progress(quiet) as step:
+    with output.show_progress() as step:
         finding: Finding | RedTeam = shoal.attack(
             name,
             list(releases),
@@ -168,7 +163,7 @@ def command(
         if isinstance(finding, shoal.RedTeam)
         else describe_finding(finding)
     )
-    print_result(finding, as_json, quiet, text)
+    output.show(finding, text)
     if limit is None and name == AUDITING:
         return EXPOSED if finding.rate else 0  # the sentence says by how much
     if limit is None or finding.rate <= limit:

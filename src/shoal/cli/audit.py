@@ -9,13 +9,11 @@ import click
 from shoal.cli.options import (
     Roles,
     Verb,
-    add_output_options,
-    add_reading_options,
-    add_role_options,
+    add_table_options,
     format_examples,
     option,
 )
-from shoal.cli.printing import print_result, show_progress
+from shoal.cli.printing import Output
 
 
 @click.command(
@@ -35,11 +33,9 @@ from shoal.cli.printing import print_result, show_progress
     metavar="SHARE",
     help="Share of the population in the table, to estimate who is unique in the population.",
 )
-@add_role_options
-@add_reading_options
-@add_output_options
+@add_table_options
 def command(
-    source: str, roles: Roles, reading: dict[str, Any], as_json: bool, quiet: bool, **options: Any
+    source: str, roles: Roles, reading: dict[str, Any], output: Output, **options: Any
 ) -> None:
     """Measure any table, whoever made it.
 
@@ -54,7 +50,7 @@ def command(
         schema=roles.schema,
         reading=reading,
     )
-    with show_progress(quiet) as step:
+    with output.show_progress() as step:
         step("measuring", 0, 1)
         measured = shoal.audit(source, roles.schema(), **options, **reading)
-    print_result(measured, as_json, quiet)
+    output.show(measured)

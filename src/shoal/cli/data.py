@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
@@ -15,7 +14,7 @@ from shoal.cli.options import (
     option,
     write_new_file,
 )
-from shoal.cli.printing import format_table, print_result, print_text, show_progress
+from shoal.cli.printing import Output, format_table, print_text
 
 
 @click.group(
@@ -32,16 +31,13 @@ def command() -> None:
 
 @command.command("list", cls=Verb, epilog=format_examples("shoal data list"))
 @add_output_options
-def list_tables(as_json: bool, quiet: bool) -> None:
+def list_tables(output: Output) -> None:
     """List the bundled tables, and which of the papers' data sets are here."""
     import shoal
 
     names, datasets = shoal.bundled.names(), shoal.datasets()
-    if as_json:
-        document = {"edition": 1, "tables": names, "datasets": datasets}
-        print_text(json.dumps(document, indent=2, ensure_ascii=False))
-        return
-    if quiet:
+    if not output.prints_text:
+        output.show_document({"edition": 1, "tables": names, "datasets": datasets})
         return
     rows = [
         (
@@ -53,9 +49,8 @@ def list_tables(as_json: bool, quiet: bool) -> None:
         )
         for dataset in datasets
     ]
-    print_text(
-        "\n".join((*names, "", format_table(("data set", "rows", "where"), rows, right=(1,))))
-    )
+    table = format_table(("data set", "rows", "where"), rows, right=(1,))
+    print_text("\n".join((*names, "", table)))
 
 
 def _list_folders(files: list[Path]) -> str:
@@ -69,18 +64,14 @@ def _list_folders(files: list[Path]) -> str:
 @click.argument("name")
 @option("-o", "--out", type=FILE, metavar="FILE", help="The new file; else NAME, here.")
 @add_output_options
-def copy_table(name: str, out: Path | None, as_json: bool, quiet: bool) -> None:
+def copy_table(name: str, out: Path | None, output: Output) -> None:
     """Copy a bundled table."""
     from shoal.data import bundled
 
     target = out or Path(name)
     write_new_file(target, bundled.path(name).read_bytes())
-    if as_json:
-        print_text(
-            json.dumps({"edition": 1, "name": name, "file": str(target)}, ensure_ascii=False)
-        )
-    elif not quiet:
-        print_text(f"{name} copied to {target}")
+    document = {"edition": 1, "name": name, "file": str(target)}
+    output.show_document(document, f"{name} copied to {target}", indent=None)
 
 
 @command.command(
@@ -111,8 +102,7 @@ def fetch_tables(
     out: Path | None,
     source: str | None,
     replace: bool,
-    as_json: bool,
-    quiet: bool,
+    output: Output,
 ) -> None:
     """Get the papers' data sets: all, or those named (as `shoal data list` names them).
 
@@ -122,6 +112,6 @@ def fetch_tables(
     """
     import shoal
 
-    with show_progress(quiet) as step:
+    with output.show_progress() as step:
         fetched = shoal.fetch(*names, out=out, source=source, replace=replace, progress=step)
-    print_result(fetched, as_json, quiet)
+    output.show(fetched)

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from shoal.cli.options import FILE, Verb, add_output_options, format_examples, option
-from shoal.cli.printing import print_result, show_progress
+from shoal.cli.printing import Output
 
 
 @click.command("demo", cls=Verb, epilog=format_examples("shoal demo", "shoal demo -o story/"))
@@ -21,7 +21,7 @@ from shoal.cli.printing import print_result, show_progress
     help="Where the releases and the page go.",
 )
 @add_output_options
-def command(out: Path, as_json: bool, quiet: bool) -> None:
+def command(out: Path, output: Output) -> None:
     """The whole story on bundled data, in under a minute.
 
     Two hospitals publish; both tables are k-anonymous; together they give diagnoses away. Nobody
@@ -29,6 +29,6 @@ def command(out: Path, as_json: bool, quiet: bool) -> None:
     """
     import shoal
 
-    with show_progress(quiet) as step:
+    with output.show_progress() as step:
         story = shoal.demo(out, progress=step)
-    print_result(story, as_json, quiet)
+    output.show(story)

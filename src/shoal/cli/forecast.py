@@ -14,13 +14,11 @@ from shoal.cli.options import (
     SHARE,
     Roles,
     Verb,
-    add_output_options,
-    add_reading_options,
-    add_role_options,
+    add_table_options,
     format_examples,
     option,
 )
-from shoal.cli.printing import format_table, print_result, show_progress
+from shoal.cli.printing import Output, format_table
 
 if TYPE_CHECKING:
     from shoal import Forecast, Validation
@@ -129,16 +127,13 @@ SHOWN = 10
     metavar="N",
     help="With --validate: how often each setting is tried.",
 )
-@add_role_options
-@add_reading_options
-@add_output_options
+@add_table_options
 def command(
     source: str,
     validate: bool,
     limit: float | None,
     roles: Roles,
-    as_json: bool,
-    quiet: bool,
+    output: Output,
     **options: Any,
 ) -> int:
     """Estimate what a release that somebody else may make would reveal.
@@ -167,15 +162,13 @@ def command(
         page_name="forecast",
         reading=options["reading"],
     )
-    with show_progress(quiet) as step:
+    with output.show_progress() as step:
         if validate:
             validation = _run_validation(source, roles, limit, step, options)
-            print_result(
-                validation, as_json, quiet, _describe_validation(validation, options["out"])
-            )
+            output.show(validation, _describe_validation(validation, options["out"]))
             return 0
         forecast = _run_forecast(source, roles, step, options)
-    print_result(forecast, as_json, quiet, _describe_forecast(forecast, options["out"]))
+    output.show(forecast, _describe_forecast(forecast, options["out"]))
     if limit is None or forecast.risk <= limit:
         return 0
     message = (

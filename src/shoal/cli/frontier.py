@@ -19,13 +19,11 @@ from shoal.cli.options import (
     SHARE,
     Roles,
     Verb,
-    add_output_options,
-    add_reading_options,
-    add_role_options,
+    add_table_options,
     format_examples,
     option,
 )
-from shoal.cli.printing import print_result, show_progress
+from shoal.cli.printing import Output
 
 if TYPE_CHECKING:
     from shoal import Frame, Frontier, Interrupted, Schema, SideBySide
@@ -108,17 +106,14 @@ if TYPE_CHECKING:
 )
 @option("--seeds", type=int, metavar="N", help="Side by side: how often to split; else 3.")
 @ACCEPT_KEEP
-@add_role_options
-@add_reading_options
-@add_output_options
+@add_table_options
 def command(
     source: str,
     models: tuple[str, ...],
     strengths: str | None,
     roles: Roles,
     reading: dict[str, Any],
-    as_json: bool,
-    quiet: bool,
+    output: Output,
     side_by_side: bool,
     epsilons: str | None,
     forms: str | None,
@@ -159,18 +154,18 @@ def command(
         arguments = {"rules": models or None, "on": options["on"], "out": options["out"]}
         arguments |= {"one_row": options["one_row"], "reading": reading if choose_row else None}
         try:
-            with _open_source(source, schema, reading, quiet, choose_row) as (step, table):
+            with _open_source(source, schema, reading, output, choose_row) as (step, table):
                 result = shoal.side_by_side(
                     table, schema, progress=step, **arguments, **_parse_side_options(side_options)
                 )
         except KeyboardInterrupt:
             raise _explain_side_by_side_stop() from None
-        print_result(result, as_json, quiet, _describe_side_by_side(result, options["out"]))
+        output.show(result, _describe_side_by_side(result, options["out"]))
         return 0
     folder = options["out"]
     before = _read_file_version(folder)
     try:
-        with _open_source(source, schema, reading, quiet, choose_row) as (step, table):
+        with _open_source(source, schema, reading, output, choose_row) as (step, table):
             comparison: Frontier = shoal.frontier(
                 table,
                 schema,
@@ -184,11 +179,11 @@ def command(
         if folder is None:
             raise
         raise _explain_stop(before, _read_file_version(folder), options["replace"]) from None
-    for warning in () if quiet else comparison.warnings:
+    for warning in () if output.quiet else comparison.warnings:
         click.echo(f"WARNING: {warning}", err=True)
-    for note in () if quiet else comparison.notes:
+    for note in () if output.quiet else comparison.notes:
         click.echo(f"Note: {note}", err=True)
-    print_result(comparison, as_json, quiet, _describe_frontier(comparison, folder))
+    output.show(comparison, _describe_frontier(comparison, folder))
     try:
         comparison.check()
     except shoal.NotMetError as error:  # what was found is printed already, with --json too
@@ -199,17 +194,17 @@ def command(
 
 @contextmanager
 def _open_source(
-    source: str, schema: Schema, reading: dict[str, Any], quiet: bool, unread: bool
+    source: str, schema: Schema, reading: dict[str, Any], output: Output, unread: bool
 ) -> Iterator[tuple[Callable[[str, int, int], None], Frame | str]]:
     """How progress is shown, and the table, while it is worked on; ``unread``: only where it is."""
     import shoal
 
     if unread:
-        with show_progress(quiet) as step:
+        with output.show_progress() as step:
             yield step, source
         return
     with (
-        show_progress(quiet) as step,
+        output.show_progress() as step,
         closing(shoal.open(source, kinds=schema.kinds, **reading)) as table,
     ):
         yield step, table

@@ -31,12 +31,12 @@ from shoal.cli.options import (
     Roles,
     Verb,
     add_output_options,
-    add_reading_options,
     add_role_options,
+    add_table_options,
     format_examples,
     option,
 )
-from shoal.cli.printing import format_table, print_result, show_progress
+from shoal.cli.printing import Output, format_table
 
 # How entries of a ledger are told: a line, everything, or JSON.
 
@@ -66,13 +66,11 @@ class LedgerOutcome:
         return {"edition": 1, **self.facts}
 
 
-def print_outcome(book: Ledger, as_json: bool, quiet: bool, text: str, **facts: Any) -> None:
+def print_outcome(book: Ledger, output: Output, text: str, **facts: Any) -> None:
     """Print, and the head of the ledger at the end: whoever notes it will see a cut tail."""
     head = str(book.head())
-    print_result(
+    output.show(
         LedgerOutcome({**facts, "head": head}),
-        as_json,
-        quiet,
         f"{text}\nHead of the ledger: {head}",
     )
 
@@ -257,9 +255,7 @@ def command() -> None:
     help="How spends add up, for good.",
 )
 @add_output_options
-def begin_ledger(
-    location: tuple[str, Path | None], as_json: bool, quiet: bool, **options: Any
-) -> None:
+def begin_ledger(location: tuple[str, Path | None], output: Output, **options: Any) -> None:
     """Begin a ledger, and make a key for it.
 
     With --epsilon and --delta, releases under differential privacy may spend so much in all, by
@@ -274,7 +270,7 @@ def begin_ledger(
             "Keep the key apart from the ledger, and a copy of it: without it the ledger cannot be "
             "continued, nor a release judged together with those in it."
         )
-        print_outcome(ledger, as_json, quiet, text, key=str(ledger.key), public=ledger.keys.public)
+        print_outcome(ledger, output, text, key=str(ledger.key), public=ledger.keys.public)
 
 
 @command.command(
@@ -297,17 +293,14 @@ def begin_ledger(
 @option("--accept-risk", metavar="REASON", help="Record it though it exposes people, and why.")
 @option("--dry-run", is_flag=True, help="Judge it, and record nothing.")
 @SHOW
-@add_role_options
-@add_reading_options
-@add_output_options
+@add_table_options
 def admit_release(
     release: str,
     location: tuple[str, Path | None],
     dry_run: bool,
     labels: bool,
     roles: Roles,
-    as_json: bool,
-    quiet: bool,
+    output: Output,
     accept_risk: str | None,
     **options: Any,
 ) -> int:
@@ -327,7 +320,7 @@ def admit_release(
         key=location[1],
     )
     options |= {"schema": roles.schema(), "show": labels}
-    with shoal.Ledger(*location) as book, show_progress(quiet) as step:
+    with shoal.Ledger(*location) as book, output.show_progress() as step:
         try:
             if dry_run:
                 admission = book.judge(release, progress=step, **options)
@@ -335,7 +328,7 @@ def admit_release(
                 admission = book.admit(release, accept_risk=accept_risk, progress=step, **options)
         except shoal.Refused as error:
             admission = error.admission
-    print_result(admission, as_json, quiet)
+    output.show(admission)
     return 0 if admission.admitted else _print_refused(admission)
 
 
@@ -358,8 +351,7 @@ def record_foreign(
     source: str,
     location: tuple[str, Path | None],
     roles: Roles,
-    as_json: bool,
-    quiet: bool,
+    output: Output,
     **options: Any,
 ) -> None:
     """Record a release that somebody else made.
@@ -375,7 +367,7 @@ def record_foreign(
             f"Entry {entry.number}: a release by {options['by']}\n"
             "To judge what you released before together with it: shoal ledger recheck"
         )
-        print_outcome(book, as_json, quiet, text, entry=entry.to_json())
+        print_outcome(book, output, text, entry=entry.to_json())
 
 
 @command.command("list", cls=Verb, epilog=format_examples("shoal ledger list --json"))
@@ -396,8 +388,7 @@ def list_entries(
     about: str | None,
     last: int,
     every: bool,
-    as_json: bool,
-    quiet: bool,
+    output: Output,
 ) -> None:
     """List what was released, one line an entry.
 
@@ -417,14 +408,14 @@ def list_entries(
         )
         accounts_json = {name: account.to_json() for name, account in accounts.items()}
         entries_json = [entry_to_json(entry, states[entry.number]) for entry in entries]
-        print_outcome(book, as_json, quiet, text, entries=entries_json, accounts=accounts_json)
+        print_outcome(book, output, text, entries=entries_json, accounts=accounts_json)
 
 
 @command.command("show", cls=Verb, epilog=format_examples("shoal ledger show 3"))
 @click.argument("number", type=click.IntRange(1))
 @add_ledger_options
 @add_output_options
-def show_entry(number: int, location: tuple[str, Path | None], as_json: bool, quiet: bool) -> None:
+def show_entry(number: int, location: tuple[str, Path | None], output: Output) -> None:
     """Show everything that one entry says."""
     import shoal
 
@@ -432,7 +423,7 @@ def show_entry(number: int, location: tuple[str, Path | None], as_json: bool, qu
         entry = book.entry(number)
         state = find_states([entry, *book.withdrawals((number,))])[number]
         text = f"Entry {number}\n\n{format_table(('what', 'is'), list_entry_facts(entry, state))}"
-        print_outcome(book, as_json, quiet, text, entry=entry_to_json(entry, state))
+        print_outcome(book, output, text, entry=entry_to_json(entry, state))
 
 
 @command.command("verify", cls=Verb, epilog=format_examples("shoal ledger verify --head 12:5a0c…"))
@@ -454,8 +445,7 @@ def verify_ledger(
     location: tuple[str, Path | None],
     heads: tuple[str, ...],
     restore_triggers: bool,
-    as_json: bool,
-    quiet: bool,
+    output: Output,
 ) -> int:
     """Verify the chain: numbers, hashes, signatures, sealed content.
 
@@ -484,7 +474,7 @@ def verify_ledger(
     if any("triggers" in problem for problem in problems):
         lines.append("To put the triggers back: shoal ledger verify --restore-triggers")
     facts = {"whole": not problems, "head": last and str(last), "problems": problems}
-    print_result(LedgerOutcome(facts), as_json, quiet, "\n".join(lines))
+    output.show(LedgerOutcome(facts), "\n".join(lines))
     return NOT_WHOLE if problems else 0
 
 
@@ -502,15 +492,12 @@ def verify_ledger(
     help="Share of people whom an attack may expose; else what was recorded.",
 )
 @SHOW
-@add_role_options
-@add_reading_options
-@add_output_options
+@add_table_options
 def recheck_releases(
     location: tuple[str, Path | None],
     labels: bool,
     roles: Roles,
-    as_json: bool,
-    quiet: bool,
+    output: Output,
     **options: Any,
 ) -> int:
     """Judge every recorded release again, with today's attacks.
@@ -521,19 +508,15 @@ def recheck_releases(
     import shoal
 
     options |= {"schema": roles.schema(), "show": labels}
-    with shoal.Ledger(*location) as book, show_progress(quiet) as step:
+    with shoal.Ledger(*location) as book, output.show_progress() as step:
         admissions = book.recheck(progress=step, **options)
     failed = [admission for admission in admissions if not admission.admitted]
     text = format_table(
         RECHECKED, [format_recheck_line(admission) for admission in admissions], right=(0,)
     )
     text += "".join(f"\n\n{admission}" for admission in failed)
-    print_result(
-        LedgerOutcome({"admissions": [admission.to_json() for admission in admissions]}),
-        as_json,
-        quiet,
-        text,
-    )
+    documents = [admission.to_json() for admission in admissions]
+    output.show(LedgerOutcome({"admissions": documents}), text)
     if not failed:
         return 0
     return print_refusal(
@@ -557,8 +540,7 @@ def withdraw_release(
     location: tuple[str, Path | None],
     reason: str,
     never_out: bool,
-    as_json: bool,
-    quiet: bool,
+    output: Output,
 ) -> None:
     """Record that a release was withdrawn.
 
@@ -570,7 +552,7 @@ def withdraw_release(
     with shoal.Ledger(*location) as book:
         entry = book.withdraw(number, reason, never_out=never_out)
         text = f"Entry {entry.number}: release {number} is withdrawn"
-        print_outcome(book, as_json, quiet, text, entry=entry.to_json())
+        print_outcome(book, output, text, entry=entry.to_json())
 
 
 @command.command(
@@ -586,8 +568,7 @@ def acknowledge_loss(
     releases: tuple[Path, ...],
     location: tuple[str, Path | None],
     reason: str,
-    as_json: bool,
-    quiet: bool,
+    output: Output,
 ) -> None:
     """Go on with a ledger that lost its last entries.
 
@@ -605,7 +586,7 @@ def acknowledge_loss(
             f"Spends of lost entries that stay counted: {spends:,}\n"
             "Record what is out again: shoal ledger admit RELEASE"
         )
-        print_outcome(book, as_json, quiet, text, entry=entry.to_json())
+        print_outcome(book, output, text, entry=entry.to_json())
 
 
 @command.command("trust", cls=Verb, epilog=format_examples('shoal ledger trust "Harbour" 9f2c…'))
@@ -614,7 +595,7 @@ def acknowledge_loss(
 @add_ledger_options
 @add_output_options
 def trust_publisher(
-    name: str, public: str, location: tuple[str, Path | None], as_json: bool, quiet: bool
+    name: str, public: str, location: tuple[str, Path | None], output: Output
 ) -> None:
     """Let another publisher write this ledger too.
 
@@ -625,7 +606,7 @@ def trust_publisher(
     with shoal.Ledger(*location) as book:
         entry = book.trust(name, public)
         text = f"Entry {entry.number}: {name} may write this ledger"
-        print_outcome(book, as_json, quiet, text, entry=entry.to_json())
+        print_outcome(book, output, text, entry=entry.to_json())
 
 
 @command.command(
@@ -636,7 +617,7 @@ def trust_publisher(
 @option("-o", "--out", type=FILE, metavar="FILE", help="Where the new key goes.")
 @add_output_options
 def show_key(
-    location: tuple[str, Path | None], new: str | None, out: Path | None, as_json: bool, quiet: bool
+    location: tuple[str, Path | None], new: str | None, out: Path | None, output: Output
 ) -> None:
     """Show whose key this is, or make one for another publisher.
 
@@ -658,7 +639,7 @@ def show_key(
         text += f"\nThe key is in {out}: hand it over in secret, and write\n  " + (
             f'shoal ledger trust "{keys.name}" {keys.public}'
         )
-    print_result(LedgerOutcome(facts), as_json, quiet, text)
+    output.show(LedgerOutcome(facts), text)
 
 
 def _print_refused(admission: Admission) -> int:

@@ -9,12 +9,10 @@ import click
 from shoal.cli.options import (
     Roles,
     Verb,
-    add_output_options,
-    add_reading_options,
-    add_role_options,
+    add_table_options,
     format_examples,
 )
-from shoal.cli.printing import format_table, print_result, show_progress
+from shoal.cli.printing import Output, format_table
 
 if TYPE_CHECKING:
     from shoal import Look
@@ -30,10 +28,8 @@ HEAD = ("column", "kind", "role", "distinct", "nulls", "why")
     ),
 )
 @click.argument("source")
-@add_role_options
-@add_reading_options
-@add_output_options
-def command(source: str, roles: Roles, reading: dict[str, Any], as_json: bool, quiet: bool) -> None:
+@add_table_options
+def command(source: str, roles: Roles, reading: dict[str, Any], output: Output) -> None:
     """Show columns, likely roles and why, and how many people are unique.
 
     SOURCE is a file (CSV, Excel, Parquet, Feather), a release folder or a database URL.
@@ -41,14 +37,13 @@ def command(source: str, roles: Roles, reading: dict[str, Any], as_json: bool, q
     import shoal
 
     shoal.check_request(tables=[source], schema=roles.schema, reading=reading)
-    with show_progress(quiet) as step:
+    with output.show_progress() as step:
         step("looking", 0, 1)
         if roles.is_stated:
             look = shoal.look(*roles.suggested(source, reading))
         else:
             look = shoal.look(source, **reading)
-    text = None if as_json or quiet else _describe_look(look)
-    print_result(look, as_json, quiet, text)
+    output.show(look, _describe_look(look) if output.prints_text else None)
 
 
 def _describe_look(look: Look) -> str:

@@ -11,13 +11,11 @@ from shoal.cli.options import (
     ONE_ROW_HELP,
     Roles,
     Verb,
-    add_output_options,
-    add_reading_options,
-    add_role_options,
+    add_table_options,
     format_examples,
     option,
 )
-from shoal.cli.printing import print_result, show_progress
+from shoal.cli.printing import Output
 
 
 @click.command(
@@ -62,9 +60,7 @@ from shoal.cli.printing import print_result, show_progress
     help="Show the labels of the classes that break, the coalition's names and the rows that are "
     "left.",
 )
-@add_role_options
-@add_reading_options
-@add_output_options
+@add_table_options
 def command(
     source: str,
     models: tuple[str, ...],
@@ -72,8 +68,7 @@ def command(
     labels: bool,
     roles: Roles,
     reading: dict[str, Any],
-    as_json: bool,
-    quiet: bool,
+    output: Output,
     **options: Any,
 ) -> int:
     """Find out whether providers who work together break a rule.
@@ -93,10 +88,10 @@ def command(
         one_row=options["one_row"],
         reading=reading,
     )
-    with show_progress(quiet) as step:
+    with output.show_progress() as step:
         step("trying coalitions", 0, 1)
         judged = shoal.m_privacy(
             source, roles.schema(), " & ".join(models), members, show=labels, **options, **reading
         )
-    print_result(judged if labels else judged.unnamed(), as_json, quiet)
+    output.show(judged if labels else judged.unnamed())
     return 0 if judged.holds else 3

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from shoal.cli.options import SHARE, Verb, add_output_options, format_examples, option
-from shoal.cli.printing import print_result
+from shoal.cli.printing import Output
 
 
 @click.command(
@@ -47,8 +47,7 @@ def command(
     people: int | None,
     priors: Sequence[str],
     presence: bool,
-    as_json: bool,
-    quiet: bool,
+    output: Output,
 ) -> None:
     """Say what a promise of differential privacy means.
 
@@ -60,7 +59,7 @@ def command(
 
     neighbours = "add or remove" if presence else "change"
     meaning = shoal.semantic_privacy(epsilon, delta, people, _parse_prior(priors), neighbours)
-    print_result(meaning, as_json, quiet)
+    output.show(meaning)
 
 
 def _parse_prior(texts: Sequence[str]) -> Any:

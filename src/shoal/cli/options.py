@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from shoal.cli.printing import Output
+
 if TYPE_CHECKING:
     from shoal import Frame, Hierarchy, Schema
 
@@ -363,9 +365,14 @@ def add_reading_options(command: Function) -> Function:
 
 
 def add_output_options(command: Function) -> Function:
-    """The options of every verb: ``as_json`` and ``quiet``."""
+    """The options of every verb for what it prints; the command gets them as ``output``."""
+
+    @functools.wraps(command)
+    def with_output(*args: Any, as_json: bool, quiet: bool, **options: Any) -> Any:
+        return command(*args, output=Output(as_json, quiet), **options)
+
     return _apply_options(
-        command,
+        with_output,
         [
             _option(
                 "--json",
@@ -383,3 +390,8 @@ def add_output_options(command: Function) -> Function:
             ),
         ],
     )
+
+
+def add_table_options(command: Function) -> Function:
+    """The options of a verb on a table: ``roles``, ``reading`` and ``output``."""
+    return add_role_options(add_reading_options(add_output_options(command)))

@@ -18,7 +18,7 @@ from shoal.cli.options import (
     format_examples,
     option,
 )
-from shoal.cli.printing import Result, print_result, show_progress
+from shoal.cli.printing import Output, Result
 from shoal.cli.publish import CHOICE, FORMATS
 
 AGREEMENT = option(
@@ -109,8 +109,7 @@ def begin_pool(
     hierarchies: Path | None,
     models: tuple[str, ...],
     choice: str | None,
-    as_json: bool,
-    quiet: bool,
+    output: Output,
     **options: Any,
 ) -> None:
     """Make a pool: what its providers agree on.
@@ -132,9 +131,7 @@ def begin_pool(
     pooled = shoal.pool_init(pool, schema, " & ".join(models), **options)
     _print_pooled(
         pooled,
-        as_json,
-        quiet,
-        str(pooled),
+        output,
         "Let every provider compare the agreement before adding rows.",
     )
 
@@ -183,8 +180,7 @@ def add_rows(
     replace: bool,
     one_row: str | None,
     reading: dict[str, Any],
-    as_json: bool,
-    quiet: bool,
+    output: Output,
 ) -> None:
     """Add one provider's rows to a pool.
 
@@ -198,20 +194,20 @@ def add_rows(
         pool, provider, source, agreement=agreement, replace=replace, one_row=one_row, **reading
     )
     awaited = f"Still to add rows: {', '.join(pooled.awaited)}." if pooled.awaited else ""
-    _print_pooled(pooled, as_json, quiet, str(pooled), awaited)
+    _print_pooled(pooled, output, awaited)
 
 
 @command.command("status", cls=Verb, epilog=format_examples("shoal pool status POOL --json"))
 @click.argument("pool", type=FILE)
 @add_output_options
-def show_status(pool: Path, as_json: bool, quiet: bool) -> None:
+def show_status(pool: Path, output: Output) -> None:
     """Say who has added rows and who is awaited.
 
     Names and the agreement only: how many rows a provider has is told to nobody else.
     """
     import shoal
 
-    print_result(shoal.pool_status(pool), as_json, quiet)
+    output.show(shoal.pool_status(pool))
 
 
 @command.command("publish", cls=Verb, epilog=format_examples("shoal pool publish POOL -o release/"))
@@ -226,7 +222,7 @@ def show_status(pool: Path, as_json: bool, quiet: bool) -> None:
     "--again", is_flag=True, help="Though the pool was published before; the partners are told."
 )
 @add_output_options
-def publish_pool(pool: Path, out: Path | None, as_json: bool, quiet: bool, **options: Any) -> None:
+def publish_pool(pool: Path, out: Path | None, output: Output, **options: Any) -> None:
     """Publish everybody's rows as one release, verified.
 
     Beside it, in DIR.partners, a joint certificate, and for each provider a page on what the
@@ -237,13 +233,11 @@ def publish_pool(pool: Path, out: Path | None, as_json: bool, quiet: bool, **opt
     shoal.check_request(
         lambda: shoal.pool_status(pool), lambda: _check_folder(out, options["replace"])
     )
-    with show_progress(quiet) as step:
+    with output.show_progress() as step:
         pooled = shoal.pool_publish(pool, out or Path(), progress=step, **options)
     _print_pooled(
         pooled,
-        as_json,
-        quiet,
-        str(pooled),
+        output,
         f"Published in {pooled.release.folder}, read again and verified.",
         f"For the partners, the certificate and a page each: {pooled.folder}",
         f"Private companion in {pooled.release.companion}: keep it, do not publish it.",
@@ -261,5 +255,5 @@ def _check_folder(out: Path | None, replace: bool) -> None:
         )
 
 
-def _print_pooled(pooled: Result, as_json: bool, quiet: bool, *lines: str) -> None:
-    print_result(pooled, as_json, quiet, "\n".join(filter(None, lines)))
+def _print_pooled(pooled: Result, output: Output, *lines: str) -> None:
+    output.show(pooled, "\n".join((str(pooled), *filter(None, lines))))

@@ -11,6 +11,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TextIO, cast
 
 from shoal.core import interruption
@@ -90,12 +91,62 @@ def print_text(text: str) -> None:
     print(text, flush=True)
 
 
-def print_result(result: Result, as_json: bool, quiet: bool, text: str | None = None) -> None:
-    """Print a result as the one JSON document, or as text; with ``quiet`` only the JSON."""
-    if as_json:
-        print_text(json.dumps(result.to_json(), ensure_ascii=False, allow_nan=False, indent=2))
-    elif not quiet:
-        print_text(str(result) if text is None else text)
+@dataclass(frozen=True)
+class Output:
+    """Where a verb prints: text, or one JSON document; with ``quiet`` nothing but the latter."""
+
+    as_json: bool = False
+    quiet: bool = False
+
+    @property
+    def prints_text(self) -> bool:
+        """Whether a text would be printed at all."""
+        return not (self.as_json or self.quiet)
+
+    def show(self, result: Result, text: str | None = None) -> None:
+        """Print a result as JSON, or as the text: the result's own unless another is given."""
+        if self.as_json:
+            self.show_document(result.to_json())
+        elif not self.quiet:
+            print_text(str(result) if text is None else text)
+
+    def show_document(
+        self, document: dict[str, Any], text: str = "", indent: int | None = 2
+    ) -> None:
+        """Print a document as JSON, or the text that says the same."""
+        if self.as_json:
+            print_text(json.dumps(document, ensure_ascii=False, allow_nan=False, indent=indent))
+        elif not self.quiet:
+            print_text(text)
+
+    @contextmanager
+    def show_progress(self) -> Iterator[Step]:
+        """A bar for each step on standard error, where that is a terminal; else silence."""
+        if self.quiet or not sys.stderr.isatty():
+            yield lambda step, done, total: _raise_if_stopped()
+            return
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+        columns = TextColumn("{task.description}"), BarColumn(bar_width=30), TimeElapsedColumn()
+        with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+            tasks: dict[str, Any] = {}
+
+            def step(name: str, done: int, total: int) -> None:
+                _raise_if_stopped()
+                if name not in tasks:
+                    for earlier in tasks.values():
+                        bars.update(earlier, total=1, completed=1)
+                    tasks[name] = bars.add_task(name, total=None)
+                # A step of one part says when it starts and ends, not how far it is: it pulses.
+                bars.update(tasks[name], completed=done, total=total if total > 1 or done else None)
+
+            yield step
+
+
+def _raise_if_stopped() -> None:
+    if interruption.stop_requested.is_set():  # a library may have swallowed the interrupt
+        raise KeyboardInterrupt
 
 
 def format_table(
@@ -309,33 +360,3 @@ def format_fact(value: float) -> str:
         return "yes" if value else "no"
     whole = math.isfinite(value) and (value == int(value) or abs(value) >= 10_000)
     return f"{value:,.0f}" if whole else f"{value:.4g}"
-
-
-def _raise_if_stopped() -> None:
-    if interruption.stop_requested.is_set():  # a library may have swallowed the interrupt
-        raise KeyboardInterrupt
-
-
-@contextmanager
-def show_progress(quiet: bool) -> Iterator[Step]:
-    """A bar for each step on standard error, where that is a terminal; else silence."""
-    if quiet or not sys.stderr.isatty():
-        yield lambda step, done, total: _raise_if_stopped()
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = TextColumn("{task.description}"), BarColumn(bar_width=30), TimeElapsedColumn()
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
-        tasks: dict[str, Any] = {}
-
-        def step(name: str, done: int, total: int) -> None:
-            _raise_if_stopped()
-            if name not in tasks:
-                for earlier in tasks.values():
-                    bars.update(earlier, total=1, completed=1)
-                tasks[name] = bars.add_task(name, total=None)
-            # A step of one part says when it starts and ends, not how far it is: let it pulse.
-            bars.update(tasks[name], completed=done, total=total if total > 1 or done else None)
-
-        yield step

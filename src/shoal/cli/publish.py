@@ -21,19 +21,16 @@ from shoal.cli.options import (
     SHARE,
     Roles,
     Verb,
-    add_output_options,
-    add_reading_options,
-    add_role_options,
+    add_table_options,
     format_examples,
     option,
 )
 from shoal.cli.printing import (
+    Output,
     describe_judgements,
     describe_missing_values,
     format_facts,
     format_levels,
-    print_result,
-    show_progress,
 )
 
 # How a release that was just published is told.
@@ -345,9 +342,7 @@ ADMISSION_OPTIONS = ("about", "to", "relation", "limit", "accept_risk")
 @ledger_option(
     "--accept-risk", metavar="REASON", help="Record it though it exposes people, and why."
 )
-@add_role_options
-@add_reading_options
-@add_output_options
+@add_table_options
 def command(
     source: str,
     models: tuple[str, ...],
@@ -361,8 +356,7 @@ def command(
     marginal_columns: tuple[str, ...],
     format_: str,
     explain: bool,
-    as_json: bool,
-    quiet: bool,
+    output: Output,
     **options: Any,
 ) -> int:
     """Make a release that meets a requirement, verified.
@@ -384,7 +378,7 @@ def command(
     options |= _merge_parameters(parameters, settings)
     with (
         _open_ledger(options.pop("ledger"), options.pop("key")) as ledger,
-        show_progress(quiet) as step,
+        output.show_progress() as step,
     ):
         step("reading", 0, 1)
         arguments = {"format": format_, "progress": step, "ledger": ledger, **options}
@@ -392,12 +386,12 @@ def command(
         release = _publish_or_explain(
             source, schema, " & ".join(models) or None, arguments, explain
         )
-    notes = [] if quiet else release.private.get("notes", [])
+    notes = [] if output.quiet else release.private.get("notes", [])
     for note in (
-        notes if as_json else (note for note in notes if note not in list_warnings(release))
+        notes if output.as_json else (note for note in notes if note not in list_warnings(release))
     ):
         click.echo(f"Note: {note}", err=True)
-    print_result(release, as_json, quiet, describe_release(release, explain))
+    output.show(release, describe_release(release, explain))
     return 0 if release.verdict.holds else 3
 
 

@@ -15,13 +15,11 @@ from shoal.cli.options import (
     SHARE,
     Roles,
     Verb,
-    add_output_options,
-    add_reading_options,
-    add_role_options,
+    add_table_options,
     format_examples,
     option,
 )
-from shoal.cli.printing import print_result, print_text, show_progress
+from shoal.cli.printing import Output
 
 NOT_MET, EXPOSED = 3, 4
 """The exit codes when the requirement does not hold, and when an attack exceeds its limit."""
@@ -122,9 +120,7 @@ NOT_MET, EXPOSED = 3, 4
     "--over-time", "relation", flag_value="over time", help="The later ones are of a table grown."
 )
 @option("--show", "labels", is_flag=True, help="Let findings name values; for your eyes only.")
-@add_role_options
-@add_reading_options
-@add_output_options
+@add_table_options
 def command(
     release: str,
     out: Path | None,
@@ -132,8 +128,7 @@ def command(
     labels: bool,
     relation: str | None,
     roles: Roles,
-    as_json: bool,
-    quiet: bool,
+    output: Output,
     **options: Any,
 ) -> int:
     """Write a report on a release: verified, measured, attacked.
@@ -146,7 +141,7 @@ def command(
     import shoal
 
     shoal.check_request(
-        lambda: _check_output(out, as_json, labels and options["public"]),
+        lambda: _check_output(out, output.as_json, labels and options["public"]),
         releases=[release, *options["others"]],
         files=[options[name] for name in ("original", "targets", "control", "context")],
         schema=roles.schema,
@@ -157,7 +152,7 @@ def command(
         ledger=options["ledger"],
         key=options["key"],
     )
-    with show_progress(quiet) as step:
+    with output.show_progress() as step:
         page = shoal.report(
             release,
             schema=roles.schema(),
@@ -168,10 +163,7 @@ def command(
             progress=step,
             **options,
         )
-    if as_json:
-        print_result(page, as_json, quiet)
-    elif not quiet:
-        print_text(f"{page.lead}\nThe report: {out}")
+    output.show(page, f"{page.lead}\nThe report: {out}")
     if page.data["holds"] is False:
         return NOT_MET
     if options["limit"] is not None and not page.data["findings"]:

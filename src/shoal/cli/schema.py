@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +11,12 @@ from shoal.cli.options import (
     FILE,
     Roles,
     Verb,
-    add_output_options,
-    add_reading_options,
-    add_role_options,
+    add_table_options,
     format_examples,
     option,
     write_new_file,
 )
-from shoal.cli.printing import print_text, show_progress
+from shoal.cli.printing import Output, print_text
 
 
 @click.command(
@@ -32,11 +29,9 @@ from shoal.cli.printing import print_text, show_progress
 )
 @click.argument("source")
 @option("-o", "--out", type=FILE, metavar="FILE", help="Write to a new file.")
-@add_role_options
-@add_reading_options
-@add_output_options
+@add_table_options
 def command(
-    source: str, out: Path | None, roles: Roles, reading: dict[str, Any], as_json: bool, quiet: bool
+    source: str, out: Path | None, roles: Roles, reading: dict[str, Any], output: Output
 ) -> None:
     """Suggest a schema as TOML, for you to correct.
 
@@ -46,21 +41,21 @@ def command(
     import shoal
 
     shoal.check_request(tables=[source], schema=roles.schema, outputs=[out], reading=reading)
-    with show_progress(quiet) as step:
+    with output.show_progress() as step:
         step("looking", 0, 1)
         frame, schema = roles.suggested(source, reading)
         frame.check_header()
     text = schema.to_toml()
     if out is not None:
         write_new_file(out, text.encode())
-    if as_json:
-        columns = {
-            column.name: {"role": column.role, "kind": column.kind, "reason": column.reason}
-            for column in schema.columns
-        }
-        document = {"edition": 1, "columns": columns, "toml": text}
-        print_text(json.dumps(document, ensure_ascii=False, indent=2))
-    elif out is None:
-        print_text(text.rstrip("\n"))
-    elif not quiet:
-        print_text(f"{len(schema.columns)} columns, {len(schema.undecided)} undecided, in {out}")
+    if out is None and not output.as_json:
+        print_text(text.rstrip("\n"))  # the file that was asked for, also with --quiet
+        return
+    columns = {
+        column.name: {"role": column.role, "kind": column.kind, "reason": column.reason}
+        for column in schema.columns
+    }
+    output.show_document(
+        {"edition": 1, "columns": columns, "toml": text},
+        f"{len(schema.columns)} columns, {len(schema.undecided)} undecided, in {out}",
+    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,13 +13,11 @@ from shoal.cli.options import (
     FILE,
     Roles,
     Verb,
-    add_output_options,
-    add_reading_options,
-    add_role_options,
+    add_table_options,
     format_examples,
     option,
 )
-from shoal.cli.printing import format_table, print_result, print_text, show_progress
+from shoal.cli.printing import Output, format_table, print_text
 
 if TYPE_CHECKING:
     from shoal import Study
@@ -52,17 +49,14 @@ EDITION = 1
 @option("--stand-in", is_flag=True, help="Made-up people in place of the papers' data.")
 @option("--replace", is_flag=True, help="Write over results of other settings.")
 @option("--data", metavar="FILE", help="A table of your own in place of the paper's.")
-@add_role_options
-@add_reading_options
-@add_output_options
+@add_table_options
 def command(
     name: str | None,
     listing: bool,
     every: bool,
     roles: Roles,
     reading: dict[str, Any],
-    as_json: bool,
-    quiet: bool,
+    output: Output,
     **options: Any,
 ) -> None:
     """Make a paper's table or figure again.
@@ -75,16 +69,16 @@ def command(
     if sum((listing, every, name is not None)) != 1:
         raise click.UsageError("Name one study, or give --list or --all.")
     if listing:
-        _list_studies(as_json, quiet)
+        _list_studies(output)
     elif options["out"] is None:
         raise click.UsageError("Nothing says where the results go: give -o DIR.")
     elif every:
-        _run_all(roles, options, as_json, quiet)
+        _run_all(roles, options, output)
     else:
-        _run_study(str(name), roles, reading, options, as_json, quiet)
+        _run_study(str(name), roles, reading, options, output)
 
 
-def _list_studies(as_json: bool, quiet: bool) -> None:
+def _list_studies(output: Output) -> None:
     import shoal
 
     studies = [
@@ -97,12 +91,12 @@ def _list_studies(as_json: bool, quiet: bool) -> None:
         }
         for name, (paper, experiment) in shoal.experiments().items()
     ]
-    if as_json:
-        document = {"edition": EDITION, "studies": studies}
-        print_text(json.dumps(document, indent=1, ensure_ascii=False))
-    elif not quiet:
-        rows = [(experiment["name"], experiment["shows"]) for experiment in studies]
-        print_text(format_table(("study", "shows"), rows))
+    document = {"edition": EDITION, "studies": studies}
+    if not output.prints_text:
+        output.show_document(document, indent=1)
+        return
+    rows = [(study["name"], study["shows"]) for study in studies]
+    print_text(format_table(("study", "shows"), rows))
 
 
 def _run_study(
@@ -110,31 +104,30 @@ def _run_study(
     roles: Roles,
     reading: dict[str, Any],
     options: dict[str, Any],
-    as_json: bool,
-    quiet: bool,
+    output: Output,
 ) -> None:
     import shoal
 
-    with show_progress(quiet) as step:
+    with output.show_progress() as step:
         study = shoal.study(name, schema=roles.schema(), reading=reading, progress=step, **options)
-    print_result(study, as_json, quiet)
+    output.show(study)
 
 
-def _run_all(roles: Roles, options: dict[str, Any], as_json: bool, quiet: bool) -> None:
+def _run_all(roles: Roles, options: dict[str, Any], output: Output) -> None:
     import shoal
 
     if options.pop("data") is not None or roles.is_stated:
         raise click.UsageError("--all runs on the papers' data: leave --data and its roles out.")
 
     def log_study(study: Study) -> None:
-        if not quiet and not sys.stderr.isatty():  # where no bar is seen: a line for the log
+        if not output.quiet and not sys.stderr.isatty():  # where no bar is seen: a line for the log
             click.echo(f"{study.name}: {_describe_seconds(study.made)}", err=True)
 
-    with show_progress(quiet) as step:
+    with output.show_progress() as step:
         summary = shoal.study_all(
             Path(options.pop("out")), progress=step, told=log_study, **options
         )
-    print_result(summary, as_json, quiet)
+    output.show(summary)
 
 
 def _describe_seconds(timing: Mapping[str, Any]) -> str:

@@ -10,13 +10,11 @@ from shoal.cli.options import (
     ACCEPT_KEEP,
     Roles,
     Verb,
-    add_output_options,
-    add_reading_options,
-    add_role_options,
+    add_table_options,
     format_examples,
     option,
 )
-from shoal.cli.printing import describe_verdict, print_result, show_progress
+from shoal.cli.printing import Output, describe_verdict
 
 
 @click.command(
@@ -56,9 +54,7 @@ from shoal.cli.printing import describe_verdict, print_result, show_progress
     is_flag=True,
     help="Show the labels of the worst class; they are the table's own.",
 )
-@add_role_options
-@add_reading_options
-@add_output_options
+@add_table_options
 def command(
     source: str,
     models: tuple[str, ...],
@@ -69,8 +65,7 @@ def command(
     labels: bool,
     roles: Roles,
     reading: dict[str, Any],
-    as_json: bool,
-    quiet: bool,
+    output: Output,
 ) -> int:
     """Recount a published file from scratch.
 
@@ -90,7 +85,7 @@ def command(
         has_population=population is not None,
         reading=reading,
     )
-    with show_progress(quiet) as step:
+    with output.show_progress() as step:
         step("recounting", 0, 1)
         verdict = shoal.verify(
             source,
@@ -103,5 +98,5 @@ def command(
             after=after,
             **reading,
         )
-    print_result(verdict, as_json, quiet, describe_verdict(verdict))
+    output.show(verdict, describe_verdict(verdict))
     return 0 if verdict.holds else 3
