@@ -15,7 +15,7 @@ from shoal.cli.main import VERBS, main
 from shoal.core import interruption
 
 ROOM = Path(package.__file__).parent / "cli"
-SHARED = {"__init__", "__main__", "ledger_options", "main", "options", "outcome", "printing"}
+SHARED = {"__init__", "__main__", "main", "options", "printing"}
 BESIDE_THE_FRONT = {"shoal.core.interruption", "shoal.data.bundled"}
 """What a door may import that the front of the package does not export; as in test_house.py."""
 HEAVY = ("duckdb", "numba", "numpy", "pyarrow", "rich", "scipy", "shoal.verbs", "tomlkit")

@@ -226,7 +226,7 @@ DOORS = {
     ("name", "module"),
     [
         ("script", "click"),
-        ("script", "shoal.cli.outcome"),
+        ("script", "shoal.cli.printing"),
         ("module", "shoal.cli.main"),
         ("script", "shoal.core.temporary_files"),
         ("module", "shoal.core.interruption"),

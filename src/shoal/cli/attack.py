@@ -7,15 +7,18 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from shoal.cli.options import (
+    CONTROL,
     ON,
+    SAMPLE,
     SHARE,
     Roles,
     Verb,
+    add_attack_relations,
     add_table_options,
     format_examples,
     option,
 )
-from shoal.cli.printing import Output, format_table
+from shoal.cli.printing import EXPOSED, Output, format_table
 
 if TYPE_CHECKING:
     from shoal import Finding, RedTeam
@@ -33,8 +36,6 @@ OPTIONS = (
     "runs",
 )
 """The options that are an attack's own, left to its defaults where they are not given."""
-EXPOSED = 4
-"""The exit code when an attack exceeded its limit."""
 RANKED_BY = (
     "Ranked by the share of people exposed; where that is equal, by what the attack adds to "
     "guessing and to what it finds in a control group."
@@ -60,16 +61,11 @@ AUDITING = "auditing"
 @click.argument("releases", nargs=-1, required=True, metavar="RELEASE...")
 @option("--targets", metavar="FILE", help="People the adversary knows: a register, or targets.")
 @option("--original", metavar="FILE", help="Auditing: the table that the release was made of.")
-@option(
-    "--control", metavar="FILE", help="People who are in none of the releases, to compare with."
-)
+@CONTROL
 @ON
-@option("--sample", type=click.IntRange(1), metavar="N", help="Attack so many of the targets only.")
+@SAMPLE
 @option("--seed", type=int, default=0, metavar="N", help="For everything that is drawn.")
-@option("--same-table", "relation", flag_value="same table", help="The releases are of one table.")
-@option(
-    "--over-time", "relation", flag_value="over time", help="The later ones are of a table grown."
-)
+@add_attack_relations
 @option(
     "--location",
     type=click.Choice(("honest", "assumed", "centroid")),

@@ -16,15 +16,14 @@ from shoal.cli.options import (
     Verb,
     add_table_options,
     format_examples,
+    model_option,
     option,
 )
-from shoal.cli.printing import Output, format_table
+from shoal.cli.printing import EXPOSED, Output, format_table
 
 if TYPE_CHECKING:
     from shoal import Forecast, Validation
 
-EXPOSED = 4
-"""The exit code when the forecast exceeds its limit."""
 SHOWN = 10
 """So many of the classes at risk are printed; the JSON has more."""
 
@@ -65,12 +64,7 @@ SHOWN = 10
 )
 @option("--rows", type=click.IntRange(1), metavar="N", help="Rows of each; as many as ours.")
 @option("--method", metavar="NAME", help="How the others publish; as ours was, unless given.")
-@option(
-    "-m",
-    "--model",
-    "models",
-    multiple=True,
-    metavar="TEXT",
+@model_option(
     help="The others' rule, repeatable; ours, unless given.",
 )
 @option(

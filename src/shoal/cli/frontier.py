@@ -15,15 +15,18 @@ from shoal.cli.options import (
     ACCEPT_KEEP,
     FILE,
     ON,
-    ONE_ROW_HELP,
     SHARE,
     Roles,
     Verb,
     add_table_options,
     format_examples,
+    hold_back_option,
+    model_option,
+    one_row_option,
     option,
+    population_option,
 )
-from shoal.cli.printing import Output
+from shoal.cli.printing import NOT_MET, Output
 
 if TYPE_CHECKING:
     from shoal import Frame, Frontier, Interrupted, Schema, SideBySide
@@ -41,12 +44,7 @@ if TYPE_CHECKING:
     ),
 )
 @click.argument("source")
-@option(
-    "-m",
-    "--model",
-    "models",
-    multiple=True,
-    metavar="TEXT",
+@model_option(
     help='A rule to try, one strength; several joined by "&". Repeatable.',
 )
 @option("--strengths", metavar="K,K", help="Without -m: the k to try; else 2,5,10,25,50.")
@@ -76,20 +74,14 @@ if TYPE_CHECKING:
 @option(
     "--max-average-risk", type=SHARE, metavar="RISK", help="The same of the average over people."
 )
-@option(
-    "--hold-back",
-    type=SHARE,
-    default=0.0,
-    metavar="SHARE",
-    help="Share of rows that may be left out, such as 0.05 or 5%.",
-)
+@hold_back_option()
 @option(
     "--auto-hierarchies",
     is_flag=True,
     help="Give levels to columns that have none, for methods that need them.",
 )
-@option("--population", metavar="FILE", help="The population, for k-map and delta-presence.")
-@option("--one-row", metavar="TEXT", help=ONE_ROW_HELP)
+@population_option()
+@one_row_option()
 @option("--replace", is_flag=True, help="Start anew where another comparison is kept.")
 @option(
     "--side-by-side",
@@ -188,7 +180,7 @@ def command(
         comparison.check()
     except shoal.NotMetError as error:  # what was found is printed already, with --json too
         click.echo(f"{error.fact}\nHint: {error.hint}", err=True)
-        return 3
+        return NOT_MET
     return 0
 
 

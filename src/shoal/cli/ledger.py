@@ -1,10 +1,8 @@
-"""``shoal ledger``: the record of releases; a new one is judged together with the old.
-
-How entries of a ledger are told: a line, everything, or JSON.
-"""
+"""``shoal ledger``: the record of releases; a new one is judged together with the old."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,200 +10,99 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from shoal.cli.ledger_options import (
-    ABOUT,
-    LIMIT,
-    MIN_VALUES,
-    ON,
-    PEOPLE,
-    RHO,
-    SHOW,
-    TO,
-    add_budget_options,
-    add_ledger_options,
-    add_relation_options,
-)
 from shoal.cli.options import (
     FILE,
     SHARE,
+    Function,
     Roles,
     Verb,
     add_output_options,
+    add_relation_options,
     add_role_options,
     add_table_options,
     format_examples,
     option,
 )
-from shoal.cli.printing import Output, format_table
-
-# How entries of a ledger are told: a line, everything, or JSON.
-
+from shoal.cli.printing import EXPOSED, NOT_MET, Output, format_table
 
 if TYPE_CHECKING:
     from shoal import Admission, Ledger
 
-REFUSED = 4
-"""The exit code of a release that is refused."""
 HEAD = ("no.", "when", "by", "to", "what", "rule", "spends", "state")
 """What stands above the lines."""
 SPENDS = HEAD.index("spends")
-
 AMOUNTS = ("spend.", "budget.")
 """How the names of exact numbers begin, where an entry is shown."""
 RECHECKED = ("no.", "release", "judged with", "today", "why")
-
-
-@dataclass(frozen=True)
-class LedgerOutcome:
-    """What a verb of the ledger tells, for programs."""
-
-    facts: Mapping[str, Any]
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain values for JSON, with their edition."""
-        return {"edition": 1, **self.facts}
-
-
-def print_outcome(book: Ledger, output: Output, text: str, **facts: Any) -> None:
-    """Print, and the head of the ledger at the end: whoever notes it will see a cut tail."""
-    head = str(book.head())
-    output.show(
-        LedgerOutcome({**facts, "head": head}),
-        f"{text}\nHead of the ledger: {head}",
-    )
-
-
-def print_refusal(fact: str, hint: str = "") -> int:
-    """Say on standard error why it is refused; returns the exit code."""
-    click.echo(f"{fact}\nHint: {hint}" if hint else fact, err=True)
-    return REFUSED
-
-
-def find_states(entries: Sequence[Any]) -> dict[int, str]:
-    """What became of each entry, by its number."""
-    gone = {
-        entry.body["number"]: "never out" if entry.body.get("never_out") else "withdrawn"
-        for entry in entries
-        if entry.kind == "withdrawn"
-    }
-    return {entry.number: gone.get(entry.number) or _describe_state(entry) for entry in entries}
-
-
-def _describe_state(entry: Any) -> str:
-    if entry.kind == "release":
-        return "overridden" if entry.body.get("accepted_risk") else "admitted"
-    return {"withdrawn": "withdraws", "publisher": "trusted"}.get(entry.kind, str(entry.kind))
-
-
-def format_entry_line(entry: Any, state: str) -> tuple[object, ...]:
-    """One entry in a line: number, when, by whom, to whom, what, by which rule, spend, state."""
-    body = entry.body
-    when = str(body["at"])[:16].replace("T", " ")
-    what = {"founding": "the ledger", "withdrawn": f"entry {body.get('number')}"}
-    name = what.get(entry.kind, body.get("name", ""))
-    return (
-        entry.number,
-        when,
-        body.get("made_by", body["by"]),
-        body.get("to", ""),
-        name,
-        body.get("rule", ""),
-        _format_spend(body),
-        state,
-    )
-
-
-def format_entries(lines: Sequence[tuple[object, ...]]) -> str:
-    """Lines of entries under their head; what they spend only where one does."""
-    rows = [HEAD, *lines]
-    if not any(row[SPENDS] for row in lines):
-        rows = [(*row[:SPENDS], *row[SPENDS + 1 :]) for row in rows]
-    return format_table([str(name) for name in rows[0]], rows[1:], right=(0,))
-
-
-def describe_account(name: str, account: Any) -> str:
-    """The account of some people in a line: what is spent of how much, and what is left."""
-    left = account.left
-    if not left and account.budget is not None and account.total is not None:
-        left = "nothing is left"
-    return f"Budget, {name}: {account}{f'; {left}' if left else ''}"
-
-
-def _format_spend(body: Mapping[str, Any]) -> str:
-    """What a release spends, exactly; of the founding entry the budget."""
-    import shoal
-
-    if body.get("budget"):
-        by = body.get("composition", "basic")
-        return f"of {shoal.Spend.from_json(body['budget']).in_words(exact=True)}, {by}"
-    spend = body.get("spend")
-    return shoal.Spend.from_json(spend).in_words(exact=True) if spend else ""
-
-
-def find_accounts(book: Ledger, entries: Sequence[Any]) -> dict[str, Any]:
-    """What is spent, by whom releases that spend something are about."""
-    abouts = dict.fromkeys(str(entry.body["about"]) for entry in entries if entry.body.get("spend"))
-    return {about: book.account(about) for about in abouts}
-
-
-def format_recheck_line(admission: Admission) -> tuple[object, ...]:
-    """One release that was judged again, in a line: what was found, and what became of that."""
-    number = "" if admission.entry is None else admission.entry.number
-    state = "holds" if not admission.reasons else "accepted" if admission.admitted else "FAILS"
-    judged_with = ", ".join(str(judged.entry) for judged in admission.judged_with) or "none"
-    return number, admission.name, judged_with, state, " ".join(admission.reasons)
-
-
-def list_entry_facts(entry: Any, state: str) -> list[tuple[str, str]]:
-    """All that an entry says, name by name, and its place in the chain."""
-    chain = {
-        "state": state,
-        "hash": entry.hash,
-        "previous": entry.previous,
-        "signer": entry.signer,
-        "signature": entry.signature,
-        "sealed content": entry.sealed_sha256,
-    }
-    rows = [*_flatten(entry.body), *chain.items()]
-    return [(name.replace("_", " "), value) for name, value in rows if value]
-
-
-def _flatten(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
-    """Names with dots and plain texts; what is empty is left out."""
-    if isinstance(value, Mapping):
-        for key, part in value.items():
-            yield from _flatten(part, f"{name}.{key}" if name else str(key))
-    elif isinstance(value, list | tuple) and any(isinstance(o, Mapping | list) for o in value):
-        for at, part in enumerate(value, 1):
-            yield from _flatten(part, f"{name} {at}")
-    elif isinstance(value, list | tuple):
-        yield name, ", ".join(map(str, value))
-    elif value is not None:
-        yield name, _round_amount(value) if name.startswith(AMOUNTS) else str(value)
-
-
-def _round_amount(number: Any) -> str:
-    """A number of a budget as a person reads it; programs get it exactly."""
-    import shoal
-
-    return str(shoal.Spend(number)).removeprefix("ε ")
-
-
-def entry_to_json(entry: Any, state: str) -> dict[str, Any]:
-    """An entry for programs."""
-    return {**entry.to_json(), "state": state}
-
-
-# ``shoal ledger``: the record of releases; a new one is judged together with the old.
-
-
-if TYPE_CHECKING:
-    from shoal import Admission
-
 LISTED = 100
 """So many entries are listed unless more are asked for."""
-NOT_WHOLE = 3
-"""The exit code of a chain that does not verify."""
+RHO = option(
+    "--rho", metavar="NUMBER", help="And its ρ, beside a δ: what zcdp composition adds up."
+)
+ABOUT = option(
+    "--about",
+    default="people",
+    show_default=True,
+    metavar="TEXT",
+    help="Whom it is about: releases about others are not judged together.",
+)
+TO = option("--to", default="", metavar="TEXT", help="Who gets it.")
+ON = option("--on", metavar="COL", help="A further column to learn, beside every sensitive one.")
+PEOPLE = option(
+    "--people", metavar="FILE", help="Whom the releases are about; without, the worst is assumed."
+)
+LIMIT = option(
+    "--limit",
+    type=SHARE,
+    default=0.0,
+    metavar="SHARE",
+    help="Share of people whom an attack may expose; nobody unless given.",
+)
+MIN_VALUES = option(
+    "--l",
+    "l",
+    type=click.IntRange(2),
+    default=2,
+    show_default=True,
+    metavar="N",
+    help="The fewest values that anybody is to be left with.",
+)
+SHOW = option(
+    "--show", "labels", is_flag=True, help="Let findings name values; for your eyes only."
+)
+
+
+def add_ledger_options(command: Function) -> Function:
+    """Options for the ledger and its key; the command gets the two as ``location``."""
+
+    @functools.wraps(command)
+    def with_location(*args: Any, **options: Any) -> Any:
+        return command(*args, location=(options.pop("ledger"), options.pop("key")), **options)
+
+    ledger = option(
+        "--ledger",
+        default="releases.db",
+        show_default=True,
+        metavar="PATH-OR-URL",
+        help="A file, or a shared database: postgresql://…",
+    )
+    key = option(
+        "--key",
+        type=FILE,
+        metavar="FILE",
+        help="The publisher's key; else the file beside the ledger that ends in .key, or "
+        "what SHOAL_LEDGER_KEY names.",
+    )
+    decorated: Function = ledger(key(with_location))
+    return decorated
+
+
+def add_budget_options(command: Function) -> Function:
+    """Options for what differential privacy spends, or may."""
+    epsilon = option("--epsilon", metavar="NUMBER", help="Differential privacy's ε: 1, 0.1 or 1/3.")
+    delta = option("--delta", metavar="NUMBER", help="And its δ.")
+    decorated: Function = epsilon(delta(command))
+    return decorated
 
 
 @click.group(
@@ -475,7 +372,7 @@ def verify_ledger(
         lines.append("To put the triggers back: shoal ledger verify --restore-triggers")
     facts = {"whole": not problems, "head": last and str(last), "problems": problems}
     output.show(LedgerOutcome(facts), "\n".join(lines))
-    return NOT_WHOLE if problems else 0
+    return NOT_MET if problems else 0
 
 
 @command.command(
@@ -640,6 +537,150 @@ def show_key(
             f'shoal ledger trust "{keys.name}" {keys.public}'
         )
     output.show(LedgerOutcome(facts), text)
+
+
+# Entries and outcomes in words
+
+
+@dataclass(frozen=True)
+class LedgerOutcome:
+    """What a verb of the ledger tells, for programs."""
+
+    facts: Mapping[str, Any]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values for JSON, with their edition."""
+        return {"edition": 1, **self.facts}
+
+
+def print_outcome(book: Ledger, output: Output, text: str, **facts: Any) -> None:
+    """Print, and the head of the ledger at the end: whoever notes it will see a cut tail."""
+    head = str(book.head())
+    output.show(
+        LedgerOutcome({**facts, "head": head}),
+        f"{text}\nHead of the ledger: {head}",
+    )
+
+
+def print_refusal(fact: str, hint: str = "") -> int:
+    """Say on standard error why it is refused; returns the exit code."""
+    click.echo(f"{fact}\nHint: {hint}" if hint else fact, err=True)
+    return EXPOSED
+
+
+def find_states(entries: Sequence[Any]) -> dict[int, str]:
+    """What became of each entry, by its number."""
+    gone = {
+        entry.body["number"]: "never out" if entry.body.get("never_out") else "withdrawn"
+        for entry in entries
+        if entry.kind == "withdrawn"
+    }
+    return {entry.number: gone.get(entry.number) or _describe_state(entry) for entry in entries}
+
+
+def _describe_state(entry: Any) -> str:
+    if entry.kind == "release":
+        return "overridden" if entry.body.get("accepted_risk") else "admitted"
+    return {"withdrawn": "withdraws", "publisher": "trusted"}.get(entry.kind, str(entry.kind))
+
+
+def format_entry_line(entry: Any, state: str) -> tuple[object, ...]:
+    """One entry in a line: number, when, by whom, to whom, what, by which rule, spend, state."""
+    body = entry.body
+    when = str(body["at"])[:16].replace("T", " ")
+    what = {"founding": "the ledger", "withdrawn": f"entry {body.get('number')}"}
+    name = what.get(entry.kind, body.get("name", ""))
+    return (
+        entry.number,
+        when,
+        body.get("made_by", body["by"]),
+        body.get("to", ""),
+        name,
+        body.get("rule", ""),
+        _format_spend(body),
+        state,
+    )
+
+
+def format_entries(lines: Sequence[tuple[object, ...]]) -> str:
+    """Lines of entries under their head; what they spend only where one does."""
+    rows = [HEAD, *lines]
+    if not any(row[SPENDS] for row in lines):
+        rows = [(*row[:SPENDS], *row[SPENDS + 1 :]) for row in rows]
+    return format_table([str(name) for name in rows[0]], rows[1:], right=(0,))
+
+
+def describe_account(name: str, account: Any) -> str:
+    """The account of some people in a line: what is spent of how much, and what is left."""
+    left = account.left
+    if not left and account.budget is not None and account.total is not None:
+        left = "nothing is left"
+    return f"Budget, {name}: {account}{f'; {left}' if left else ''}"
+
+
+def _format_spend(body: Mapping[str, Any]) -> str:
+    """What a release spends, exactly; of the founding entry the budget."""
+    import shoal
+
+    if body.get("budget"):
+        by = body.get("composition", "basic")
+        return f"of {shoal.Spend.from_json(body['budget']).in_words(exact=True)}, {by}"
+    spend = body.get("spend")
+    return shoal.Spend.from_json(spend).in_words(exact=True) if spend else ""
+
+
+def find_accounts(book: Ledger, entries: Sequence[Any]) -> dict[str, Any]:
+    """What is spent, by whom releases that spend something are about."""
+    abouts = dict.fromkeys(str(entry.body["about"]) for entry in entries if entry.body.get("spend"))
+    return {about: book.account(about) for about in abouts}
+
+
+def format_recheck_line(admission: Admission) -> tuple[object, ...]:
+    """One release that was judged again, in a line: what was found, and what became of that."""
+    number = "" if admission.entry is None else admission.entry.number
+    state = "holds" if not admission.reasons else "accepted" if admission.admitted else "FAILS"
+    judged_with = ", ".join(str(judged.entry) for judged in admission.judged_with) or "none"
+    return number, admission.name, judged_with, state, " ".join(admission.reasons)
+
+
+def list_entry_facts(entry: Any, state: str) -> list[tuple[str, str]]:
+    """All that an entry says, name by name, and its place in the chain."""
+    chain = {
+        "state": state,
+        "hash": entry.hash,
+        "previous": entry.previous,
+        "signer": entry.signer,
+        "signature": entry.signature,
+        "sealed content": entry.sealed_sha256,
+    }
+    rows = [*_flatten(entry.body), *chain.items()]
+    return [(name.replace("_", " "), value) for name, value in rows if value]
+
+
+def _flatten(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
+    """Names with dots and plain texts; what is empty is left out."""
+    if isinstance(value, Mapping):
+        for key, part in value.items():
+            yield from _flatten(part, f"{name}.{key}" if name else str(key))
+    elif isinstance(value, list | tuple) and any(isinstance(o, Mapping | list) for o in value):
+        for at, part in enumerate(value, 1):
+            yield from _flatten(part, f"{name} {at}")
+    elif isinstance(value, list | tuple):
+        yield name, ", ".join(map(str, value))
+    elif value is not None:
+        yield name, _round_amount(value) if name.startswith(AMOUNTS) else str(value)
+
+
+def _round_amount(number: Any) -> str:
+    """A number of a budget as a person reads it; programs get it exactly."""
+    import shoal
+
+    return str(shoal.Spend(number)).removeprefix("ε ")
+
+
+def entry_to_json(entry: Any, state: str) -> dict[str, Any]:
+    """An entry for programs."""
+    return {**entry.to_json(), "state": state}
 
 
 def _print_refused(admission: Admission) -> int:

@@ -8,14 +8,15 @@ import click
 
 from shoal.cli.options import (
     ACCEPT_KEEP,
-    ONE_ROW_HELP,
     Roles,
     Verb,
     add_table_options,
     format_examples,
+    model_option,
+    one_row_option,
     option,
 )
-from shoal.cli.printing import Output
+from shoal.cli.printing import NOT_MET, Output
 
 
 @click.command(
@@ -27,13 +28,8 @@ from shoal.cli.printing import Output
     ),
 )
 @click.argument("source")
-@option(
-    "-m",
-    "--model",
-    "models",
-    multiple=True,
+@model_option(
     required=True,
-    metavar="TEXT",
     help="A requirement that must hold against every coalition; repeatable.",
 )
 @option(
@@ -52,7 +48,7 @@ from shoal.cli.printing import Output
     "top-down, bottom-up, binary, adaptive. All agree.",
 )
 @ACCEPT_KEEP
-@option("--one-row", metavar="TEXT", help=ONE_ROW_HELP)
+@one_row_option()
 @option(
     "--show",
     "labels",
@@ -94,4 +90,4 @@ def command(
             source, roles.schema(), " & ".join(models), members, show=labels, **options, **reading
         )
     output.show(judged if labels else judged.unnamed())
-    return 0 if judged.holds else 3
+    return 0 if judged.holds else NOT_MET

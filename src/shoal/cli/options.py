@@ -80,10 +80,71 @@ ON = option(
 )
 """What every verb that attacks, forecasts or compares is asked about in the same words."""
 
+model_option = functools.partial(option, "-m", "--model", "models", multiple=True, metavar="TEXT")
+"""A requirement; what it is for differs from verb to verb."""
+population_option = functools.partial(
+    option,
+    "--population",
+    metavar="FILE",
+    help="The population, for k-map and delta-presence.",
+)
+one_row_option = functools.partial(
+    option,
+    "--one-row",
+    metavar="TEXT",
+    help="The row that stands for a person who has several: "
+    '"latest by COL", "first by COL", "random".',
+)
+hold_back_option = functools.partial(
+    option,
+    "--hold-back",
+    type=SHARE,
+    default=0.0,
+    metavar="SHARE",
+    help="Share of rows that may be left out, such as 0.05 or 5%.",
+)
+CONTROL = option(
+    "--control", metavar="FILE", help="People who are in none of the releases, to compare with."
+)
+SAMPLE = option(
+    "--sample", type=click.IntRange(1), metavar="N", help="Attack so many of the targets only."
+)
+
+
+def add_attack_relations(command: Function) -> Function:
+    """Options for what the attacked releases are to each other."""
+    same = option(
+        "--same-table", "relation", flag_value="same table", help="The releases are of one table."
+    )
+    grown = option(
+        "--over-time",
+        "relation",
+        flag_value="over time",
+        help="The later ones are of a table grown.",
+    )
+    decorated: Function = same(grown(command))
+    return decorated
+
 
 def format_examples(*lines: str) -> str:
     """Command lines for the end of a help text."""
     return "\n".join(("\b", "Example:", *(f"  {line}" for line in lines)))
+
+
+RELATIONS = {
+    "overlapping": "It is of another table, about some of the same people.",
+    "over time": "It is of their table, grown.",
+    "same table": "It is of the same table as the earlier ones.",
+}
+"""What a release may be to the earlier ones, and the help of the flag that says so."""
+
+
+def add_relation_options(command: Function, make_option: Callable[..., Any] = option) -> Function:
+    """Options for what a release is to the earlier ones, where that is known."""
+    for words, text in RELATIONS.items():
+        flag = make_option(f"--{words.replace(' ', '-')}", "relation", flag_value=words, help=text)
+        command = flag(command)
+    return command
 
 
 ROLES = {
@@ -239,11 +300,6 @@ def write_new_file(path: Path, content: bytes) -> None:
         raise OutputError(
             f"{path} cannot be written ({error.strerror}).", "name another file with -o."
         ) from None
-
-
-ONE_ROW_HELP = (
-    'The row that stands for a person who has several: "latest by COL", "first by COL", "random".'
-)
 
 
 def add_role_options(command: Function) -> Function:

@@ -9,13 +9,14 @@ import click
 
 from shoal.cli.options import (
     FILE,
-    ONE_ROW_HELP,
-    SHARE,
     Roles,
     Verb,
     add_output_options,
     add_reading_options,
     format_examples,
+    hold_back_option,
+    model_option,
+    one_row_option,
     option,
 )
 from shoal.cli.printing import Output, Result
@@ -72,12 +73,7 @@ def command() -> None:
     metavar="DIR",
     help="Hierarchies in ARX's format, one COLUMN.csv each.",
 )
-@option(
-    "-m",
-    "--model",
-    "models",
-    multiple=True,
-    metavar="TEXT",
+@model_option(
     help="The requirement, all inside m-privacy; repeatable, all must hold.",
 )
 @option(
@@ -95,13 +91,7 @@ def command() -> None:
     help="How classes are made.",
 )
 @CHOICE
-@option(
-    "--hold-back",
-    type=SHARE,
-    default=0.0,
-    metavar="SHARE",
-    help="Share of rows that may be left out, such as 0.05 or 5%.",
-)
+@hold_back_option()
 @add_output_options
 def begin_pool(
     pool: Path,
@@ -169,7 +159,7 @@ def _refuse_without_rule() -> None:
 @option("--provider", required=True, metavar="NAME", help="Whose rows they are.")
 @AGREEMENT
 @option("--replace", is_flag=True, help="In place of rows that it added before.")
-@option("--one-row", metavar="TEXT", help=ONE_ROW_HELP)
+@one_row_option()
 @add_reading_options
 @add_output_options
 def add_rows(

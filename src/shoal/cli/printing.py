@@ -19,6 +19,8 @@ from shoal.core import interruption
 if TYPE_CHECKING:
     from shoal import Verdict
 
+NOT_MET, EXPOSED = 3, 4
+"""The exit codes where a requirement does not hold, and where a limit is exceeded."""
 PROMISE = "differential-privacy"
 """How a requirement is called that noise meets."""
 Step = Callable[[str, int, int], None]

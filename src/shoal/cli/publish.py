@@ -13,19 +13,23 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from shoal.cli.ledger_options import add_relation_options
 from shoal.cli.options import (
     ACCEPT_KEEP,
     FILE,
-    ONE_ROW_HELP,
     SHARE,
     Roles,
     Verb,
+    add_relation_options,
     add_table_options,
     format_examples,
+    hold_back_option,
+    model_option,
+    one_row_option,
     option,
+    population_option,
 )
 from shoal.cli.printing import (
+    NOT_MET,
     Output,
     describe_judgements,
     describe_missing_values,
@@ -164,10 +168,11 @@ CHOICE_SETTINGS: dict[str, Any] = {
     "help": "Provider-aware: when providers are parted (least, quasi, apart, score).",
 }
 CHOICE = option("--choice", **CHOICE_SETTINGS)
-method_option = functools.partial(option, section="How classes are made")
+METHOD_SECTION, RELATED_SECTION = "How classes are made", "Other tables and releases"
+method_option = functools.partial(option, section=METHOD_SECTION)
 output_option = functools.partial(option, section="What is written")
 noise_option = functools.partial(option, section="Noise (differential privacy)")
-related_option = functools.partial(option, section="Other tables and releases")
+related_option = functools.partial(option, section=RELATED_SECTION)
 ledger_option = functools.partial(option, section="Ledger")
 FORMS_WITHOUT_RULE = ("counts", "synthetic")
 """The forms that noise alone makes: there is no requirement on classes."""
@@ -184,12 +189,7 @@ ADMISSION_OPTIONS = ("about", "to", "relation", "limit", "accept_risk")
     ),
 )
 @click.argument("source")
-@option(
-    "-m",
-    "--model",
-    "models",
-    multiple=True,
-    metavar="TEXT",
+@model_option(
     help="A requirement; repeatable, all must hold.",
 )
 @option("-o", "--out", type=FILE, metavar="DIR", help="The release's folder.")
@@ -231,14 +231,8 @@ ADMISSION_OPTIONS = ("about", "to", "relation", "limit", "accept_risk")
     is_flag=True,
     help="Give levels to numbers, dates and codes that have none, where the method needs them.",
 )
-@method_option(
-    "--hold-back",
-    type=SHARE,
-    default=0.0,
-    metavar="SHARE",
-    help="Share of rows that may be left out, such as 0.05 or 5%.",
-)
-@method_option("--one-row", metavar="TEXT", help=ONE_ROW_HELP)
+@hold_back_option(section=METHOD_SECTION)
+@one_row_option(section=METHOD_SECTION)
 @output_option(
     "--form",
     type=click.Choice(("partition", "buckets", "centroids", "randomised", "counts", "synthetic")),
@@ -299,9 +293,7 @@ ADMISSION_OPTIONS = ("about", "to", "relation", "limit", "accept_risk")
 @noise_option(
     "--seed", type=int, metavar="N", help="For tests: it marks the release as unreleasable."
 )
-@related_option(
-    "--population", metavar="FILE", help="The population, for k-map and delta-presence."
-)
+@population_option(section=RELATED_SECTION)
 @related_option(
     "--based-on",
     type=FILE,
@@ -392,7 +384,7 @@ def command(
     ):
         click.echo(f"Note: {note}", err=True)
     output.show(release, describe_release(release, explain))
-    return 0 if release.verdict.holds else 3
+    return 0 if release.verdict.holds else NOT_MET
 
 
 def _check_first(

@@ -10,19 +10,20 @@ import click
 
 from shoal.cli.options import (
     ACCEPT_KEEP,
+    CONTROL,
     FILE,
     ON,
+    SAMPLE,
     SHARE,
     Roles,
     Verb,
+    add_attack_relations,
     add_table_options,
     format_examples,
+    model_option,
     option,
 )
-from shoal.cli.printing import Output
-
-NOT_MET, EXPOSED = 3, 4
-"""The exit codes when the requirement does not hold, and when an attack exceeds its limit."""
+from shoal.cli.printing import EXPOSED, NOT_MET, Output
 
 
 @click.command(
@@ -46,9 +47,7 @@ NOT_MET, EXPOSED = 3, 4
 )
 @option("--original", metavar="FILE", help="The table before, to show what became of it.")
 @option("--targets", metavar="FILE", help="People the adversary knows; else those of --original.")
-@option(
-    "--control", metavar="FILE", help="People who are in none of the releases, to compare with."
-)
+@CONTROL
 @option("--public", is_flag=True, help="A version to publish: nothing about one person or a few.")
 @option(
     "--fewest",
@@ -103,22 +102,14 @@ NOT_MET, EXPOSED = 3, 4
     metavar="N",
     help="Pieces of knowledge beyond the table, at the most, to suppose.",
 )
-@option(
-    "-m",
-    "--model",
-    "models",
-    multiple=True,
-    metavar="TEXT",
+@model_option(
     help="A requirement to verify; repeatable. A release brings its own.",
 )
 @ACCEPT_KEEP
 @ON
-@option("--sample", type=click.IntRange(1), metavar="N", help="Attack so many of the targets only.")
+@SAMPLE
 @option("--seed", type=int, default=0, show_default=True, metavar="N", help="For what is drawn.")
-@option("--same-table", "relation", flag_value="same table", help="The releases are of one table.")
-@option(
-    "--over-time", "relation", flag_value="over time", help="The later ones are of a table grown."
-)
+@add_attack_relations
 @option("--show", "labels", is_flag=True, help="Let findings name values; for your eyes only.")
 @add_table_options
 def command(

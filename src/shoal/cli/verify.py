@@ -12,9 +12,11 @@ from shoal.cli.options import (
     Verb,
     add_table_options,
     format_examples,
+    model_option,
     option,
+    population_option,
 )
-from shoal.cli.printing import Output, describe_verdict
+from shoal.cli.printing import NOT_MET, Output, describe_verdict
 
 
 @click.command(
@@ -26,15 +28,10 @@ from shoal.cli.printing import Output, describe_verdict
     ),
 )
 @click.argument("source")
-@option(
-    "-m",
-    "--model",
-    "models",
-    multiple=True,
-    metavar="TEXT",
+@model_option(
     help="A requirement; repeatable. A release brings its own.",
 )
-@option("--population", metavar="FILE", help="The population, for k-map and delta-presence.")
+@population_option()
 @option(
     "--after",
     multiple=True,
@@ -99,4 +96,4 @@ def command(
             **reading,
         )
     output.show(verdict, describe_verdict(verdict))
-    return 0 if verdict.holds else 3
+    return 0 if verdict.holds else NOT_MET
