@@ -132,7 +132,7 @@ def test_so_many_people_are_in_all_releases(share):
 
 
 def test_chances_of_the_closed_form_are_those_of_membership():
-    from shoal.forecasts.closed_form import _in_how_many, _in_the_same
+    from shoal.forecasts.closed_form import _compute_meeting_chance, _compute_membership
 
     rng = np.random.default_rng(0)
     asked = OverlapScenario(0.3, 100, 2, 3, same_people=0.4)
@@ -140,12 +140,12 @@ def test_chances_of_the_closed_form_are_those_of_membership():
     rest = rng.random((3, 2, 400_000)) < (0.3 - 0.12) / 0.88
     member = core | rest
     counted = [float((member[:, 0].sum(axis=0) == j).mean()) for j in (1, 2, 3)]
-    assert _in_how_many(asked) == pytest.approx(counted, abs=0.003)
-    somewhere = float(_in_how_many(asked).sum())
+    assert _compute_membership(asked) == pytest.approx(counted, abs=0.003)
+    somewhere = float(_compute_membership(asked).sum())
     both = (member.any(axis=0)).all(axis=0)
     together = (member[:, 0] & member[:, 1]).any(axis=0)
     share = together.sum() / both.sum()
-    assert _in_the_same(asked, somewhere) == pytest.approx(share, abs=0.005)
+    assert _compute_meeting_chance(asked, somewhere) == pytest.approx(share, abs=0.005)
 
 
 def test_one_other_release_does_not_depend_on_it():

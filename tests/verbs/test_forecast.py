@@ -161,7 +161,7 @@ def test_who_could_sit_in_several_classes_is_in_any_of_them():
 def test_with_the_companion_every_row_is_the_person_it_is(hospital):
     release, table = hospital
     read = read_our_release(release, original=table)
-    assert (read.known, read.left_out) == (3000, 0)
+    assert (read.located, read.left_out) == (3000, 0)
     assert read.suppositions == ("people's own columns are known, by the companion",)
     assert_ours_is_the_release(read, release)
     people = rows_of(table)
@@ -188,7 +188,7 @@ def test_without_a_person_column_people_are_found_by_cells_and_value(hospital):
     release, table = hospital
     plain = schema(patient=shoal.identifier)
     read = read_our_release(release, original=table, schema=plain)
-    assert (read.known, read.left_out) == (3000, 0)
+    assert (read.located, read.left_out) == (3000, 0)
     assert "by cells and value" in read.suppositions[0]
     start, _ = read.ours.cells.contains(read.ours.keys)
     assert (np.diff(start) > 1).sum() > 100  # prefixes overlap, and yet all find their row
@@ -198,7 +198,7 @@ def test_without_a_person_column_people_are_found_by_cells_and_value(hospital):
 def test_without_the_original_people_are_put_inside_their_cells(hospital):
     release, _ = hospital
     read = read_our_release(release)
-    assert read.known == 0
+    assert read.located == 0
     assert read.suppositions == (
         "nobody's own columns are known: they are drawn inside the published cells, "
         "each value alike",
@@ -306,19 +306,19 @@ def test_rows_held_back_are_left_out(town):
     held = release.private["held_back"]
     read = read_our_release(release, original=town.table)
     assert held > 0
-    assert (read.known, read.left_out) == (80 - held, held)
+    assert (read.located, read.left_out) == (80 - held, held)
     assert f"{held:,} people of the original table are in no class" in read.suppositions[-1]
     other = read_our_release(
         release, original=town.table, schema=town.schema(patient=shoal.identifier)
     )
-    assert other.known == 80 - held
+    assert other.located == 80 - held
     assert inside_own_cells(other.ours)
 
 
 def test_people_whom_the_original_lacks_are_drawn(standing, published, tmp_path):
     some = standing.write(tmp_path / "some.csv", standing.rows[:50])
     read = read_our_release(published, original=some)
-    assert read.known == 50
+    assert read.located == 50
     assert "30 rows are nobody of the original table" in read.suppositions[-1]
     assert inside_own_cells(read.ours)
 

@@ -52,7 +52,7 @@ PAIRS = 4_000_000
 
 
 def estimate_by_closed_form(
-    ours: OurTable, local: LocalDistribution, asked: OverlapScenario, together: float = TOGETHER
+    ours: OurTable, local: LocalDistribution, scenario: OverlapScenario, together: float = TOGETHER
 ) -> ExposureEstimate:
     """The estimate from everybody's local distribution; nothing is drawn.
 
@@ -60,85 +60,91 @@ def estimate_by_closed_form(
     """
     if not 0 <= together <= 1:
         raise UsageError("together is a share between 0 and 1.", f"write for example {TOGETHER}.")
-    ways = _in_how_many(asked)
-    somewhere = float(ways.sum())
-    exposed = _exposed(ours, local, asked, together, ways / somewhere if somewhere else ways)
-    classes = 1 - _safe(ours, exposed, somewhere, together * _in_the_same(asked, somewhere))
+    membership = _compute_membership(scenario)
+    somewhere = float(membership.sum())
+    exposed = _compute_exposure(
+        ours, local, scenario, together, membership / somewhere if somewhere else membership
+    )
+    classes = 1 - _compute_safety(
+        ours, exposed, somewhere, together * _compute_meeting_chance(scenario, somewhere)
+    )
     details = {**local.description, "together": together}
-    taken = (
+    assumptions = (
         *list_closed_form_assumptions(ours, together),
-        *asked.coincidence,
+        *scenario.coincidence,
         *ours.blank_assumption,
     )
-    return ExposureEstimate("closed form", float(classes.mean()), classes, None, taken, details)
+    return ExposureEstimate(
+        "closed form", float(classes.mean()), classes, None, assumptions, details
+    )
 
 
 def list_closed_form_assumptions(ours: OurTable, together: float = TOGETHER) -> tuple[str, ...]:
     """What the closed form takes to be so."""
-    known = ours.population_values is not None
-    rest = ", and where these are few, as the population does" if known else ""
+    population_known = ours.population_values is not None
+    elsewhere = ", and where these are few, as the population does" if population_known else ""
     return (
         "the other release holds each of our people in a class as large as ours",
-        f"people elsewhere who are alike have values as our people do who are alike{rest}",
+        f"people elsewhere who are alike have values as our people do who are alike{elsewhere}",
         "whether a value appears there does not depend on which others do",
         "two of our people in one class and elsewhere are together there with a chance of "
         f"{together:g}",
     )
 
 
-def _in_how_many(asked: OverlapScenario) -> NDArray[np.float64]:
+def _compute_membership(scenario: OverlapScenario) -> NDArray[np.float64]:
     """The chances that a person is in exactly 1, 2, … J of the others."""
-    ways, (in_all, rho) = np.ones(1), _membership(asked)
-    for _ in range(asked.others):
-        ways = np.append(ways * (1 - rho), 0.0) + np.append(0.0, ways * rho)
-    ways *= 1 - in_all
-    ways[-1] += in_all
-    return ways[1:]
+    counts, (in_all, rho) = np.ones(1), _split_membership(scenario)
+    for _ in range(scenario.others):
+        counts = np.append(counts * (1 - rho), 0.0) + np.append(0.0, counts * rho)
+    counts *= 1 - in_all
+    counts[-1] += in_all
+    return counts[1:]
 
 
-def _membership(asked: OverlapScenario) -> tuple[float, float]:
+def _split_membership(scenario: OverlapScenario) -> tuple[float, float]:
     """The chance of being in every other release, and of anybody else to be in a given one."""
-    in_all = asked.same_people * asked.overlap if asked.others > 1 else 0.0
-    return in_all, (asked.overlap - in_all) / (1 - in_all) if in_all < 1 else 0.0
+    in_all = scenario.same_people * scenario.overlap if scenario.others > 1 else 0.0
+    return in_all, (scenario.overlap - in_all) / (1 - in_all) if in_all < 1 else 0.0
 
 
-def _in_the_same(asked: OverlapScenario, somewhere: float) -> float:
+def _compute_meeting_chance(scenario: OverlapScenario, somewhere: float) -> float:
     """How likely two people who are both elsewhere are in one and the same release there."""
-    in_all, rho = _membership(asked)
-    meeting = 1 - (1 - rho**2) ** asked.others  # of two who are not in all of them
-    elsewhere = 1 - (1 - rho) ** asked.others
-    alone = 1 - in_all
-    both = in_all**2 + 2 * in_all * alone * elsewhere + alone**2 * meeting
+    in_all, rho = _split_membership(scenario)
+    meeting = 1 - (1 - rho**2) ** scenario.others  # of two who are not in all of them
+    elsewhere = 1 - (1 - rho) ** scenario.others
+    not_in_all = 1 - in_all
+    both = in_all**2 + 2 * in_all * not_in_all * elsewhere + not_in_all**2 * meeting
     return both / somewhere**2 if somewhere else 1.0
 
 
-def _exposed(
+def _compute_exposure(
     ours: OurTable,
     local: LocalDistribution,
-    asked: OverlapScenario,
+    scenario: OverlapScenario,
     together: float,
-    ways: NDArray[np.float64],
+    membership: NDArray[np.float64],
 ) -> NDArray[np.float64]:
     """v_i: of each of our people the chance of being exposed, given they are in another release."""
-    company = together * asked.shared(ours.people) / asked.rows
+    company = together * scenario.shared(ours.people) / scenario.rows
     exposed_chance = np.zeros(ours.people)
-    for people in _parts(ours.known_values.distinct[ours.class_]):
+    for people in _split_people(ours.nonblank_histogram.distinct[ours.class_]):
         start, own, appears = compute_appearance_chances(ours, local, people, company)
-        for j, chance in enumerate(ways, start=1):
-            few = compute_chance_of_fewer(start, appears**j, own, asked.l - 1)
+        for j, chance in enumerate(membership, start=1):
+            few = compute_chance_of_fewer(start, appears**j, own, scenario.l - 1)
             if (own < 0).any():  # of a person without a value, none of the class's is sure to be
-                some = compute_chance_of_fewer(
-                    start, appears**j, own, asked.l
+                fewer_of_some = compute_chance_of_fewer(
+                    start, appears**j, own, scenario.l
                 ) - compute_chance_of_fewer(start, appears**j, own, 1)
-                few = np.where(own < 0, some, few)
+                few = np.where(own < 0, fewer_of_some, few)
             exposed_chance[people] += chance * few
     return exposed_chance
 
 
-def _parts(pairs: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+def _split_people(pairs: NDArray[np.int64]) -> list[NDArray[np.int64]]:
     """People in turn, as many at once as have about ``PAIRS`` pairs; at least one.
 
-    >>> [len(part) for part in _parts(np.full(5, PAIRS // 2))]
+    >>> [len(part) for part in _split_people(np.full(5, PAIRS // 2))]
     [2, 2, 1]
     """
     upto = np.cumsum(pairs)
@@ -154,7 +160,7 @@ def compute_appearance_chances(
 
     ``company``: the share c of people beside a person there who are of the person's class here.
     """
-    histogram, class_ = ours.known_values, ours.class_[people]
+    histogram, class_ = ours.nonblank_histogram, ours.class_[people]
     rows = ours.histogram.rows
     number = histogram.distinct[class_]
     start = np.concatenate([[0], np.cumsum(number)])
@@ -172,19 +178,19 @@ def compute_appearance_chances(
     return start, at, appears
 
 
-def _safe(
+def _compute_safety(
     ours: OurTable, exposed: NDArray[np.float64], somewhere: float, together: float
 ) -> NDArray[np.float64]:
     """Per class the chance that nobody in it is exposed."""
     stays = np.maximum(1 - exposed, 1e-300)  # a logarithm is taken
     nobody = (1 - somewhere) ** ours.histogram.rows
-    alone = _product(ours, 1 - somewhere + somewhere * stays ** (1 - together))
-    shared = _product(ours, stays ** (together / ours.histogram.rows[ours.class_]))
-    safe: NDArray[np.float64] = np.clip(nobody + shared * (alone - nobody), 0.0, 1.0)
+    independent = _multiply_by_class(ours, 1 - somewhere + somewhere * stays ** (1 - together))
+    shared = _multiply_by_class(ours, stays ** (together / ours.histogram.rows[ours.class_]))
+    safe: NDArray[np.float64] = np.clip(nobody + shared * (independent - nobody), 0.0, 1.0)
     return safe
 
 
-def _product(ours: OurTable, chance: NDArray[np.float64]) -> NDArray[np.float64]:
+def _multiply_by_class(ours: OurTable, chance: NDArray[np.float64]) -> NDArray[np.float64]:
     """Per class the product of its people's chances."""
     with np.errstate(divide="ignore"):
         logarithm = np.log(chance)

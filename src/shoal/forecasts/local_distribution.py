@@ -132,7 +132,9 @@ class LocalDistribution:
         nodes[lies] = inside[start[lies]]
         astray = np.flatnonzero(nodes < 0)
         for part in np.array_split(astray, len(astray) * len(cells) // 4_000_000 + 1):
-            nodes[part] = _gaps(cells, keys[:, part], [axis.size for axis in quasi]).argmin(axis=1)
+            nodes[part] = _measure_gaps(cells, keys[:, part], [axis.size for axis in quasi]).argmin(
+                axis=1
+            )
         return nodes
 
 
@@ -146,16 +148,16 @@ def fit_local_distribution(
 
     ``coarse``: one way to part our people, or several that are all tried.
     """
-    ways = [coarse] if callable(coarse) else list(coarse)
-    parted = [(0, np.zeros(ours.people, np.int32))]
-    parted += [
-        (size, way(size).astype(np.int32))
-        for way in ways
+    partitions = [coarse] if callable(coarse) else list(coarse)
+    nodes = [(0, np.zeros(ours.people, np.int32))]
+    nodes += [
+        (size, partition(size).astype(np.int32))
+        for partition in partitions
         for size in sizes
         if 2 * size <= ours.people
     ]
-    tried = (_tried(ours, node, size, tau) for size, node in parted for tau in taus)
-    return max(tried, key=lambda fitted: fitted.likelihood)
+    candidates = (_fit_partition(ours, node, size, tau) for size, node in nodes for tau in taus)
+    return max(candidates, key=lambda fitted: fitted.likelihood)
 
 
 def list_coarse_partitions(
@@ -169,7 +171,7 @@ def list_coarse_partitions(
     tally, entry = tally_codes(ours.quasi, ours.sensitive, ours.keys, ours.values)
     informativeness = measure_informativeness(ours)
 
-    def way(power: int) -> CoarsePartition:
+    def weigh_columns(power: int) -> CoarsePartition:
         weights = tuple(np.maximum(informativeness**power, MIN_NODE_SIZE).tolist())
         weighed = replace(tally, weights=weights)
 
@@ -181,7 +183,7 @@ def list_coarse_partitions(
 
         return nodes
 
-    return [way(power) for power in POWERS]
+    return [weigh_columns(power) for power in POWERS]
 
 
 def measure_informativeness(ours: OurTable) -> NDArray[np.float64]:
@@ -191,8 +193,8 @@ def measure_informativeness(ours: OurTable) -> NDArray[np.float64]:
     (Miller, Note on the bias of information estimates, 1955).
     """
     informations = [_information(codes, ours.values) for codes in ours.keys]
-    most = max(informations, default=0.0)
-    return np.array([information / most if most > 0 else 1.0 for information in informations])
+    highest = max(informations, default=0.0)
+    return np.array([information / highest if highest > 0 else 1.0 for information in informations])
 
 
 def _information(first: NDArray[Any], second: NDArray[Any]) -> float:
@@ -200,18 +202,20 @@ def _information(first: NDArray[Any], second: NDArray[Any]) -> float:
     i, j = (np.unique(codes, return_inverse=True)[1] for codes in (first, second))
     rows, columns = np.bincount(i), np.bincount(j)
     pair, count = np.unique(i * len(columns) + j, return_counts=True)  # few of all there could be
-    n, alone = len(first), rows[pair // len(columns)] * columns[pair % len(columns)]
-    information = (count / n * np.log(n * count / alone)).sum()
+    n, expected = len(first), rows[pair // len(columns)] * columns[pair % len(columns)]
+    information = (count / n * np.log(n * count / expected)).sum()
     return max(float(information) - (len(rows) - 1) * (len(columns) - 1) / (2 * n), 0.0)
 
 
-def _tried(ours: OurTable, node: NDArray[np.int32], size: int, tau: float) -> LocalDistribution:
+def _fit_partition(
+    ours: OurTable, node: NDArray[np.int32], size: int, tau: float
+) -> LocalDistribution:
     unfitted = LocalDistribution(ours, node, size, tau, 0.0)
-    own = unfitted.theta(np.arange(ours.people), ours.values)
+    likelihoods = unfitted.theta(np.arange(ours.people), ours.values)
     # Of values that are ours: that nobody of ours has any other does not speak against tau.
     near = unfitted.rows[node] - 1
-    own *= (near + tau) / (near + tau * ours.prior.sum())
-    return LocalDistribution(ours, node, size, tau, float(np.log(own).mean()))
+    likelihoods *= (near + tau) / (near + tau * ours.prior.sum())
+    return LocalDistribution(ours, node, size, tau, float(np.log(likelihoods).mean()))
 
 
 def _count_values(ours: OurTable, node: NDArray[np.int32]) -> NDArray[np.int32]:
@@ -220,7 +224,7 @@ def _count_values(ours: OurTable, node: NDArray[np.int32]) -> NDArray[np.int32]:
     return flat.reshape(nodes, size).astype(np.int32)
 
 
-def _gaps(cells: Cells, keys: NDArray[Any], sizes: Sequence[int]) -> NDArray[np.float64]:
+def _measure_gaps(cells: Cells, keys: NDArray[Any], sizes: Sequence[int]) -> NDArray[np.float64]:
     """How far each point lies from each class, (points, classes): the missing share of an axis
     by its order, or one where a set does not hold the code; summed over the columns."""
     far = np.zeros((keys.shape[1], len(cells)))

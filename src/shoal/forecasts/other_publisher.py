@@ -45,7 +45,7 @@ def parse_overlap(overlap: float | str) -> float:
     >>> parse_overlap("5%"), parse_overlap("500"), parse_overlap(0.25)
     (0.05, 500, 0.25)
     """
-    number = _read(overlap) if isinstance(overlap, str) else overlap
+    number = _parse_number(overlap) if isinstance(overlap, str) else overlap
     real = isinstance(number, int | float) and not isinstance(number, bool)
     if real and 0 <= number <= 1:
         return number
@@ -58,7 +58,7 @@ def parse_overlap(overlap: float | str) -> float:
     )
 
 
-def _read(text: str) -> float:
+def _parse_number(text: str) -> float:
     """The number that a text is, as a share where it ends in %; else none."""
     word = text.strip()
     try:  # as decimals, so that 0.1% is the 0.001 that somebody else writes
@@ -73,8 +73,8 @@ def _read(text: str) -> float:
 # The other publisher, as a forecast supposes it: its method and its rule.
 
 
-USUAL = "mondrian"
-BEYOND = frozenset({"provider", "population"})
+DEFAULT_METHOD = "mondrian"
+UNKNOWABLE_NEEDS = frozenset({"provider", "population"})
 """What rules may ask for that nobody knows of another's table."""
 
 
@@ -113,29 +113,29 @@ def suppose_publisher(
     Of a rule that is asked for, parts about other columns are left out where ``several`` columns
     are forecast one after the other: others then make finer classes, which tell more.
     """
-    own, suppositions = (
+    own_rule, suppositions = (
         _same_rule(published, ours) if rule is None else _parse_asked_rule(rule, ours, several)
     )
     if method is not None:
-        return OtherPublisher(method, own, parse_method_parameters(method, {}), suppositions)
-    same, parameters = _same_method(published)
-    if same is not None:
-        publisher = OtherPublisher(same, own, parameters, suppositions)
-        if _works(publisher, ours):
+        return OtherPublisher(method, own_rule, parse_method_parameters(method, {}), suppositions)
+    same_method, parameters = _same_method(published)
+    if same_method is not None:
+        publisher = OtherPublisher(same_method, own_rule, parameters, suppositions)
+        if _can_publish(publisher, ours):
             return publisher
     stated = (published.manifest or {}).get("method")
-    changed = stated is not None and stated != USUAL
-    more = (f"others are taken to publish by {USUAL}: {stated} cannot be run here",)
-    return OtherPublisher(USUAL, own, {}, (*suppositions, *(more if changed else ())))
+    changed = stated is not None and stated != DEFAULT_METHOD
+    note = (f"others are taken to publish by {DEFAULT_METHOD}: {stated} cannot be run here",)
+    return OtherPublisher(DEFAULT_METHOD, own_rule, {}, (*suppositions, *(note if changed else ())))
 
 
 def _parse_asked_rule(
     rule: Model | str, ours: OurTable, several: bool
 ) -> tuple[Model, tuple[str, ...]]:
     model = parse_rule(rule) if isinstance(rule, str) else rule
-    parts = [part for part in unwrap_rule(model) if _about(part, ours)]
+    parts = [part for part in unwrap_rule(model) if _concerns_column(part, ours)]
     for part in unwrap_rule(model):
-        if part.needs & BEYOND:
+        if part.needs & UNKNOWABLE_NEEDS:
             raise UsageError(
                 f"Of another's table nobody knows what {part} asks for.",
                 "suppose a rule on classes and values.",
@@ -147,22 +147,24 @@ def _parse_asked_rule(
             )
     if len(parts) == len(unwrap_rule(model)):
         return model, ()
-    left: Model = reduce(and_, parts) if parts else _smallest(ours)
-    return left, (f"of the rule asked for others keep {left}: the rest is about other columns",)
+    kept_rule: Model = reduce(and_, parts) if parts else _smallest_class(ours)
+    return kept_rule, (
+        f"of the rule asked for others keep {kept_rule}: the rest is about other columns",
+    )
 
 
-def _about(part: Model, ours: OurTable) -> bool:
+def _concerns_column(part: Model, ours: OurTable) -> bool:
     """Whether a requirement is about the column that is learnt, or about no column."""
     return getattr(part, "on", None) in (None, ours.sensitive.name)
 
 
-def _smallest(ours: OurTable) -> KAnonymity:
+def _smallest_class(ours: OurTable) -> KAnonymity:
     return KAnonymity(int(np.bincount(ours.class_).min()))
 
 
 def _same_rule(published: PublishedTable, ours: OurTable) -> tuple[Model, tuple[str, ...]]:
     """The release's own rule as far as it can be asked of another's table; else its smallest k."""
-    smallest = _smallest(ours)
+    smallest = _smallest_class(ours)
     promised = (published.manifest or {}).get("rule")
     if not promised:
         return smallest, (f"others are taken to publish under {smallest}, our smallest class",)
@@ -170,7 +172,11 @@ def _same_rule(published: PublishedTable, ours: OurTable) -> tuple[Model, tuple[
         stated = unwrap_rule(parse_rule(str(promised)))
     except UsageError:  # a model of the user's own
         stated = ()
-    parts = [part for part in stated if not part.needs & BEYOND and _about(part, ours)]
+    parts = [
+        part
+        for part in stated
+        if not part.needs & UNKNOWABLE_NEEDS and _concerns_column(part, ours)
+    ]
     if not parts:
         return smallest, (f"others are taken to publish under {smallest}, our smallest class",)
     rule: Model = reduce(and_, parts)
@@ -189,7 +195,7 @@ def _same_method(published: PublishedTable) -> tuple[str | None, dict[str, Any]]
     return name, dict(manifest.get("parameters", {}))
 
 
-def _works(publisher: OtherPublisher, ours: OurTable) -> bool:
+def _can_publish(publisher: OtherPublisher, ours: OurTable) -> bool:
     """Whether the method can make anything of our own table: some need what is not there."""
     table, _ = tally_codes(ours.quasi, ours.sensitive, ours.keys, ours.values)
     try:
@@ -202,5 +208,5 @@ def _works(publisher: OtherPublisher, ours: OurTable) -> bool:
 def cut_coarse_partitions(ours: OurTable) -> list[CoarsePartition]:
     """Partitions of our people into nodes of at least so many, by Mondrian."""
     return list_coarse_partitions(
-        ours, lambda tally, size: method_of(USUAL)(tally, KAnonymity(size))
+        ours, lambda tally, size: method_of(DEFAULT_METHOD)(tally, KAnonymity(size))
     )

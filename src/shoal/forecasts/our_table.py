@@ -64,7 +64,7 @@ class OurTable:
         return Histogram.of(self.sensitive, self.class_, self.values, ones, self.classes)
 
     @cached_property
-    def known_values(self) -> Histogram:
+    def nonblank_histogram(self) -> Histogram:
         """The same of known values alone: a missing one adds none to those that are left."""
         return self.histogram.without_blanks
 
@@ -75,10 +75,10 @@ class OurTable:
         class_bits: NDArray[np.uint64] = collect_code_sets(
             self.values, everyone, self.class_, self.classes, self.sensitive.words
         )
-        return class_bits & self.known_value_bits
+        return class_bits & self.nonblank_bits
 
     @cached_property
-    def known_value_bits(self) -> NDArray[np.uint64]:
+    def nonblank_bits(self) -> NDArray[np.uint64]:
         """The codes of the sensitive axis that are values, as bits (words,)."""
         axis = self.sensitive
         codes = np.arange(axis.null_code if axis.unknown else axis.size)
@@ -97,11 +97,11 @@ class OurTable:
         """What is taken to be so of people without a value, where there are any."""
         if not self.missing:
             return ()
-        nothing = int((self.known_values.distinct == 0).sum())
-        alone = f"; {nothing:,} classes have nothing else, and count as not exposed"
+        nothing = int((self.nonblank_histogram.distinct == 0).sum())
+        blank_classes = f"; {nothing:,} classes have nothing else, and count as not exposed"
         return (
             f"{self.missing:,} of our people have no {self.sensitive.name}: it may be any, and "
-            f"adds none to the values left{alone if nothing else ''}",
+            f"adds none to the values left{blank_classes if nothing else ''}",
         )
 
     @cached_property
@@ -203,8 +203,8 @@ class OverlapScenario:
             0.0: "who of our people is in which other release is independent",
             1.0: "the same of our people are in every other release",
         }
-        some = f"{share} of our people in one other release are in all, the rest independently"
-        return (texts.get(self.same_people, some), "their other people are not the same")
+        mixed = f"{share} of our people in one other release are in all, the rest independently"
+        return (texts.get(self.same_people, mixed), "their other people are not the same")
 
 
 def check_whole_number(name: str, value: object, least: int, example: int | None = None) -> None:

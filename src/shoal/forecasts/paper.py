@@ -34,25 +34,25 @@ READINGS = ("at least", "best subset")
 
 
 def estimate_by_paper(
-    ours: OurTable, asked: OverlapScenario, reading: str = "at least"
+    ours: OurTable, scenario: OverlapScenario, reading: str = "at least"
 ) -> ExposureEstimate:
     """The paper's estimate; per class the probability that fewer than l values are common."""
     if reading not in READINGS:
         raise UsageError(
             f"There is no reading {reading!r}.", f"the readings are: {', '.join(READINGS)}."
         )
-    chance = compute_value_chances(ours, asked)
-    start = ours.known_values.start
+    chance = compute_value_chances(ours, scenario)
+    start = ours.nonblank_histogram.start
     if reading == "at least":
-        common = 1 - compute_chance_of_fewer(start, chance, np.full(ours.classes, -1), asked.l)
+        common = 1 - compute_chance_of_fewer(start, chance, np.full(ours.classes, -1), scenario.l)
     else:
-        common = _all_of_the_likeliest(start, chance, asked.l)
-    common[ours.known_values.distinct == 0] = 1.0  # of missing values alone nothing is known
-    exposed = common < asked.confidence
-    details = {"reading": reading, "confidence": asked.confidence, "exposed": int(exposed.sum())}
-    taken = (*list_paper_assumptions(ours), *ours.blank_assumption)
+        common = _multiply_likeliest(start, chance, scenario.l)
+    common[ours.nonblank_histogram.distinct == 0] = 1.0  # of missing values alone nothing is known
+    exposed = common < scenario.confidence
+    details = {"reading": reading, "confidence": scenario.confidence, "exposed": int(exposed.sum())}
+    assumptions = (*list_paper_assumptions(ours), *ours.blank_assumption)
     return ExposureEstimate(
-        f"paper, {reading}", float(exposed.mean()), 1 - common, None, taken, details
+        f"paper, {reading}", float(exposed.mean()), 1 - common, None, assumptions, details
     )
 
 
@@ -67,14 +67,14 @@ def list_paper_assumptions(ours: OurTable) -> tuple[str, ...]:
     )
 
 
-def compute_value_chances(ours: OurTable, asked: OverlapScenario) -> NDArray[np.float64]:
+def compute_value_chances(ours: OurTable, scenario: OverlapScenario) -> NDArray[np.float64]:
     """p_s^J of each value of each class, in the histogram's order."""
-    histogram = ours.known_values
+    histogram = ours.nonblank_histogram
     record = compute_class_chances(ours)[histogram.class_] * ours.prior[histogram.value]
     # 1 - (1 - x)^n without cancellation, for x is tiny and n large.
     with np.errstate(divide="ignore"):
-        chances: NDArray[np.float64] = -np.expm1(asked.rows * np.log1p(-record))
-    return chances**asked.others
+        chances: NDArray[np.float64] = -np.expm1(scenario.rows * np.log1p(-record))
+    return chances**scenario.others
 
 
 def compute_class_chances(ours: OurTable) -> NDArray[np.float64]:
@@ -84,11 +84,11 @@ def compute_class_chances(ours: OurTable) -> NDArray[np.float64]:
     chance = np.ones(ours.classes)
     for j, axis in enumerate(ours.quasi):
         count = np.bincount(people.keys[j], weights=people.count, minlength=axis.size)
-        chance *= _inside(ours.cells, j, count) / total
+        chance *= _count_inside(ours.cells, j, count) / total
     return chance
 
 
-def _inside(cells: Cells, column: int, count: NDArray[Any]) -> NDArray[np.float64]:
+def _count_inside(cells: Cells, column: int, count: NDArray[Any]) -> NDArray[np.float64]:
     """How many of the counted people each class's cell in one column holds."""
     if column in cells.sets:
         raw = np.ascontiguousarray(cells.sets[column], dtype="<u8").view(np.uint8)
@@ -98,7 +98,7 @@ def _inside(cells: Cells, column: int, count: NDArray[Any]) -> NDArray[np.float6
     return np.asarray(below[cells.high[:, column] + 1] - below[cells.low[:, column]], np.float64)
 
 
-def _all_of_the_likeliest(
+def _multiply_likeliest(
     start: NDArray[np.int64], chance: NDArray[np.float64], l: int
 ) -> NDArray[np.float64]:
     """Per class the product of its l largest chances; 0 where it has fewer values."""

@@ -59,7 +59,7 @@ def count_values_left(ours: OurTable, theirs: Sequence[OtherRelease]) -> NDArray
     common = ours.bits[ours.class_]
     elsewhere = np.zeros(ours.people, np.bool_)
     for release in theirs:
-        values = release.bits & ours.known_value_bits
+        values = release.bits & ours.nonblank_bits
         there = release.class_ != SUPPRESSED
         if ours.sensitive.unknown:  # what a class of nothing but missing values has, nobody knows
             there[there] = _says_something(release.bits, ours)[release.class_[there]]
@@ -67,10 +67,10 @@ def count_values_left(ours: OurTable, theirs: Sequence[OtherRelease]) -> NDArray
         elsewhere |= there
     left = np.bitwise_count(common).sum(axis=1)
     counted = np.flatnonzero(elsewhere & (left > 0))
-    most = np.iinfo(np.int32).max
-    fewest = np.full(ours.classes, most, np.int32)
-    np.minimum.at(fewest, ours.class_[counted], left[counted].astype(np.int32))
-    return np.where(fewest == most, NOBODY, fewest).astype(np.int32)
+    unlimited = np.iinfo(np.int32).max
+    min_left = np.full(ours.classes, unlimited, np.int32)
+    np.minimum.at(min_left, ours.class_[counted], left[counted].astype(np.int32))
+    return np.where(min_left == unlimited, NOBODY, min_left).astype(np.int32)
 
 
 def _says_something(bits: NDArray[np.uint64], ours: OurTable) -> NDArray[np.bool_]:

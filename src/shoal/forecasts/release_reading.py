@@ -40,7 +40,7 @@ from shoal.releases.row_listing import code_on_axis
 
 
 Codes = NDArray[np.int32]
-MOST = 20_000_000
+MAX_OFFERS = 20_000_000
 """So many offers of a row to a person are made at the most."""
 
 
@@ -52,7 +52,7 @@ def draw_points_inside(
     Where somebody of a population is in the cells, one of them is drawn; else every leaf is as
     likely. Tells too how many rows are drawn from the population.
     """
-    keys = _anywhere(cells, class_, rng)
+    keys = _draw_leaves(cells, class_, rng)
     if population is None:
         return keys, 0
     start, classes = cells.contains(population.keys)
@@ -68,18 +68,20 @@ def draw_points_inside(
     return keys, len(there)
 
 
-def _anywhere(cells: Cells, class_: NDArray[Any], rng: np.random.Generator) -> Codes:
+def _draw_leaves(cells: Cells, class_: NDArray[Any], rng: np.random.Generator) -> Codes:
     """One of the leaves of each cell, all as likely."""
     keys = np.empty((cells.low.shape[1], len(class_)), np.int32)
     for j in range(len(keys)):
         if j in cells.sets:
-            keys[j] = _members(cells.sets[j], class_, rng)
+            keys[j] = _draw_members(cells.sets[j], class_, rng)
         else:
             keys[j] = rng.integers(cells.low[class_, j], cells.high[class_, j] + 1)
     return keys
 
 
-def _members(bits: NDArray[np.uint64], class_: NDArray[Any], rng: np.random.Generator) -> Codes:
+def _draw_members(
+    bits: NDArray[np.uint64], class_: NDArray[Any], rng: np.random.Generator
+) -> Codes:
     """A member of each row's set, which is never empty."""
     raw = np.ascontiguousarray(bits, "<u8").view(np.uint8)
     of, member = np.nonzero(np.unpackbits(raw, axis=1, bitorder="little"))
@@ -118,26 +120,26 @@ def match_people_to_rows(
     of the ways to do so one is drawn.
     """
     size = 1 + int(max(values.max(initial=0), published.max(initial=0)))
-    rows, first, free = _by_group(class_, published, len(cells), size)
-    person, group = _choices(keys, values, cells, size)
+    rows, first, free = _group_rows(class_, published, len(cells), size)
+    person, group = _list_choices(keys, values, cells, size)
     fits = free[group] > 0
     person, group = person[fits], group[fits]
     several = int((np.bincount(person, minlength=len(values)) > 1).sum())
     # Of very large groups everybody is offered only some rows, all round alike.
-    offered = np.minimum(free[group], max(1, MOST // max(len(group), 1)))
+    offered = np.minimum(free[group], max(1, MAX_OFFERS // max(len(group), 1)))
     begin = np.repeat(rng.integers(0, free[group]) if len(group) else group, offered)
     each, among = np.repeat(person, offered), np.repeat(group, offered)
     row = rows[first[among] + (begin + _rank(offered)) % free[among]]
-    drawn = rng.permutation(len(class_))  # the first that is free is then any of them
+    order = rng.permutation(len(class_))  # the first that is free is then any of them
     ones = np.ones(len(row), np.bool_)
-    graph = csr_array((ones, (each, drawn[row])), shape=(len(values), len(class_)))
+    graph = csr_array((ones, (each, order[row])), shape=(len(values), len(class_)))
     graph.sort_indices()
     seat = maximum_bipartite_matching(graph, perm_type="column")
-    back = np.append(np.argsort(drawn), -1)  # nobody's row is the last, which -1 finds
+    back = np.append(np.argsort(order), -1)  # nobody's row is the last, which -1 finds
     return np.asarray(back[seat], np.int64), several
 
 
-def _by_group(
+def _group_rows(
     class_: NDArray[Any], values: Codes, classes: int, size: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """The rows by class and value, where those of each pair begin, and how many it has."""
@@ -146,14 +148,14 @@ def _by_group(
     return np.argsort(group, kind="stable"), np.cumsum(free) - free, free
 
 
-def _choices(
+def _list_choices(
     keys: NDArray[Any], values: Codes, cells: Cells, size: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Pairs of a person, and a class that holds it together with its value."""
     start, classes = cells.contains(keys)
     person = np.repeat(np.arange(len(values)), np.diff(start))
-    known = values[person] >= 0
-    person, classes = person[known], classes[known]
+    has_value = values[person] >= 0
+    person, classes = person[has_value], classes[has_value]
     return person, classes * size + values[person]
 
 
@@ -178,7 +180,7 @@ class OurRelease:
     view: View
     ours: OurTable
     suppositions: tuple[str, ...]
-    known: int
+    located: int
     """How many rows are somebody whose own columns are known."""
     left_out: int
     """How many people of the original table are in no class."""
@@ -208,21 +210,21 @@ def read_our_release(
     ``original`` is the table it was made from; ``reading`` says how that and the ``population``
     are written. What is drawn is drawn by the ``seed``.
     """
-    known = build_context(
+    context = build_context(
         [release], schema, original, population, show, progress, reading, publisher=True
     )
-    published = known.releases[0]
-    _refuse(published, known)
+    published = context.releases[0]
+    _refuse_form(published, context)
     columns = choose_learnt_columns(published.schema, on, published.name)
-    each = tuple(_on_column(known, column, seed, original is not None) for column in columns)
+    each = tuple(_read_column(context, column, seed, original is not None) for column in columns)
     return each[0] if len(each) == 1 else replace(each[0], by_column=each)
 
 
-def _on_column(known: AttackContext, column: str, seed: int, original: bool) -> OurRelease:
+def _read_column(context: AttackContext, column: str, seed: int, original: bool) -> OurRelease:
     """The release by one column that is learnt; what is drawn is drawn alike for each."""
-    published_table = known.releases[0]
-    view = known.view([0], Needs(people=original), column)
-    people = None if known.control is None else _population(known.control, view)
+    published_table = context.releases[0]
+    view = context.view([0], Needs(people=original), column)
+    people = None if context.control is None else _count_population(context.control, view)
     rng = np.random.default_rng(seed)
     published = view.releases[0]
     assert published.values is not None
@@ -231,14 +233,14 @@ def _on_column(known: AttackContext, column: str, seed: int, original: bool) -> 
     suppositions = [] if original else [_describe_draw(points, people is not None)]
     located, left_out = 0, 0
     if original:
-        rows, more = _rows(known, view, rng)
+        rows, located_by = _locate_people(context, view, rng)
         here = rows >= 0
         assert view.people is not None
         keys[:, rows[here]] = view.people.keys[:, here]
         located, left_out = int(here.sum()), int((~here).sum())
-        suppositions = [*more, *_missing(len(published.class_) - located, left_out)]
-    values, elsewhere = _values(known.control, view.sensitive)
-    suppositions += _lacking(values, elsewhere)
+        suppositions = [*located_by, *_note_unmatched(len(published.class_) - located, left_out)]
+    values, elsewhere = _count_population_values(context.control, view.sensitive)
+    suppositions += _note_missing_values(values, elsewhere)
     ours = OurTable(
         quasi=view.axes,
         sensitive=view.sensitive,
@@ -253,7 +255,7 @@ def _on_column(known: AttackContext, column: str, seed: int, original: bool) -> 
     return OurRelease(published_table, view, ours, tuple(suppositions), located, left_out)
 
 
-def _refuse(published: PublishedTable, known: AttackContext) -> None:
+def _refuse_form(published: PublishedTable, context: AttackContext) -> None:
     """Refuse forms that have no cells, and people's tables that lack columns."""
     if published.buckets:
         raise InputError(
@@ -272,12 +274,12 @@ def _refuse(published: PublishedTable, known: AttackContext) -> None:
             "whatever release they are joined with.",
             "ask what they say at the most: shoal.semantic_privacy, or the attack intersection.",
         )
-    for crowd, name in ((known.targets, "original table"), (known.control, "population")):
+    for crowd, name in ((context.targets, "original table"), (context.control, "population")):
         if crowd is not None:
-            _has_all(crowd, published, name)
+            _check_columns(crowd, published, name)
 
 
-def _has_all(crowd: PeopleTable, published: PublishedTable, name: str) -> None:
+def _check_columns(crowd: PeopleTable, published: PublishedTable, name: str) -> None:
     if missing := [column for column in published.quasi if column not in crowd.listings]:
         raise InputError(
             f"The {name} lacks quasi-identifiers of the release: {', '.join(missing)}.",
@@ -289,21 +291,21 @@ def choose_learnt_columns(
     schema: Schema, on: str | Sequence[str] | None, whose: str
 ) -> tuple[str, ...]:
     """The sensitive columns that a forecast is about: those asked for, else every one."""
-    names, asked = [column.name for column in schema.sensitive], as_column_names(on)
-    if unknown := [name for name in asked if name not in names]:
-        known = (
+    names, chosen = [column.name for column in schema.sensitive], as_column_names(on)
+    if unknown := [name for name in chosen if name not in names]:
+        hint = (
             f"name one of: {join_column_names(names)}" if names else 'give it the role "sensitive"'
         )
-        raise UsageError(f"There is no sensitive column {unknown[0]!r}.", f"{known}.")
+        raise UsageError(f"There is no sensitive column {unknown[0]!r}.", f"{hint}.")
     if not names:
         raise InputError(
             f"{whose} has no sensitive column that another release could give away.",
             'give a column the role "sensitive".',
         )
-    return asked or tuple(names)
+    return chosen or tuple(names)
 
 
-def _population(crowd: PeopleTable, view: View) -> Population:
+def _count_population(crowd: PeopleTable, view: View) -> Population:
     """Everybody's codes on the view's axes, counted."""
     codes = [crowd.listings[axis.name].on(axis) for axis in view.axes]
     number, first = number_combinations(codes, [axis.size for axis in view.axes])
@@ -311,7 +313,9 @@ def _population(crowd: PeopleTable, view: View) -> Population:
     return Population(keys, np.bincount(number, minlength=len(first)).astype(np.int64))
 
 
-def _values(crowd: PeopleTable | None, axis: Axis) -> tuple[NDArray[np.int64] | None, int]:
+def _count_population_values(
+    crowd: PeopleTable | None, axis: Axis
+) -> tuple[NDArray[np.int64] | None, int]:
     """How many of the population have each of the release's values, and how many have another.
 
     None where nobody says.
@@ -329,30 +333,30 @@ def _values(crowd: PeopleTable | None, axis: Axis) -> tuple[NDArray[np.int64] | 
     return (counts if counts.any() else None), elsewhere
 
 
-def _lacking(values: NDArray[np.int64] | None, elsewhere: int) -> list[str]:
+def _note_missing_values(values: NDArray[np.int64] | None, elsewhere: int) -> list[str]:
     total = elsewhere + (0 if values is None else int(values.sum()))
     note = f"{elsewhere:,} of {total:,} people of the population have values that none of ours has"
     return [note] if elsewhere else []
 
 
-def _rows(
-    known: AttackContext, view: View, rng: np.random.Generator
+def _locate_people(
+    context: AttackContext, view: View, rng: np.random.Generator
 ) -> tuple[NDArray[np.int64], list[str]]:
     """The row of the release that is each person's of the original (-1: none), and how it is known.
 
     The private companion says it; without one anybody who fits a class by cells and value may be
     one of its rows with that value, and no row is two people's.
     """
-    crowd, published = known.targets, view.releases[0]
+    crowd, published = context.targets, view.releases[0]
     assert crowd is not None
-    own = (
+    rows_of_people = (
         None
         if crowd.persons is None
-        else find_rows_of_people(known.releases[0], crowd.persons.values)
+        else find_rows_of_people(context.releases[0], crowd.persons.values)
     )
-    if own is not None and crowd.persons is not None:
-        rows = own[crowd.persons.codes]
-        _fit(view, rows)
+    if rows_of_people is not None and crowd.persons is not None:
+        rows = rows_of_people[crowd.persons.codes]
+        _check_people_fit(view, rows)
         return rows, ["people's own columns are known, by the companion"]
     assert view.people is not None
     assert published.values is not None
@@ -381,16 +385,18 @@ def _rows(
     return rows, suppositions
 
 
-def _fit(view: View, rows: NDArray[np.int64]) -> None:
+def _check_people_fit(view: View, rows: NDArray[np.int64]) -> None:
     """Refuse people who are not what the release says of their rows: it is another table."""
     published, people = view.releases[0], view.people
     assert people is not None
     assert published.values is not None
     here = np.flatnonzero(rows >= 0)
-    own = rows[here]
-    outside = ~check_points_inside(published.cells, published.class_[own], people.keys[:, here])
+    own_rows = rows[here]
+    outside = ~check_points_inside(
+        published.cells, published.class_[own_rows], people.keys[:, here]
+    )
     values = np.full(len(here), UNKNOWN) if people.values is None else people.values[here]
-    differ = (values != UNKNOWN) & (values != published.values[own])
+    differ = (values != UNKNOWN) & (values != published.values[own_rows])
     if outside.any() or differ.any():
         raise InputError(
             f"{int(outside.sum()):,} people of the original table lie outside the cells of their "
@@ -399,7 +405,7 @@ def _fit(view: View, rows: NDArray[np.int64]) -> None:
         )
 
 
-def _missing(unknown: int, left_out: int) -> list[str]:
+def _note_unmatched(unknown: int, left_out: int) -> list[str]:
     notes = []
     if unknown:
         notes.append(

@@ -12,7 +12,7 @@ import numpy as np
 from shoal.core.errors import UsageError
 from shoal.core.release import EDITION, to_json_value
 from shoal.forecasts.estimate import ExposureEstimate
-from shoal.forecasts.simulation import ENOUGH
+from shoal.forecasts.simulation import MIN_REPEATS
 from shoal.reports.document import Page
 from shoal.reports.pages.forecast import render_forecast
 
@@ -88,9 +88,9 @@ class Forecast:
 
     def assumes(self, name: str) -> str:
         """What sets an estimate apart, in a few words; its assumptions say it in full."""
-        own = f"{self.settings['method']} under {self.settings['rule']}"
+        publishing = f"{self.settings['method']} under {self.settings['rule']}"
         words = {
-            "simulation": f"others publish by {own}",
+            "simulation": f"others publish by {publishing}",
             "closed form": "the others' classes are as large as ours",
             "paper, at least": "columns are independent; the overlap is not known",
             "paper, best subset": "the same, of the likeliest values only",
@@ -104,19 +104,19 @@ class Forecast:
     @property
     def sentence(self) -> str:
         """The forecast in one sentence."""
-        asked = self.settings
-        others = int(asked["others"])
-        whose = "one other release" if others == 1 else f"{others} other releases"
-        share = f"{asked['overlap']:.1%}" if asked["overlap"] else "none"
+        settings = self.settings
+        others = int(settings["others"])
+        releases = "one other release" if others == 1 else f"{others} other releases"
+        share = f"{settings['overlap']:.1%}" if settings["overlap"] else "none"
         text = (
             f"{self.risk:.1%} of {self.classes:,} classes of {self.release} would be exposed by "
-            f"{whose} of {asked['rows']:,} rows, if {share} of our people are in "
+            f"{releases} of {settings['rows']:,} rows, if {share} of our people are in "
             f"{'it' if others == 1 else 'each'}"
         )
         if self.by_column:
             text = f"{text}: by {self.on}, the worst of {len(self.by_column)} sensitive columns"
         if self.default.interval is None:
-            return f"{text} (too few repeats for a range: it takes {ENOUGH})."
+            return f"{text} (too few repeats for a range: it takes {MIN_REPEATS})."
         low, high = self.default.interval
         return f"{text} (nine times in ten {low:.1%} to {high:.1%})."
 
@@ -132,7 +132,7 @@ class Forecast:
             "default": DEFAULT,
             "sentence": self.sentence,
             "estimates": [
-                {**_estimate(estimate), "assumes": self.assumes(estimate.name)}
+                {**_estimate_to_json(estimate), "assumes": self.assumes(estimate.name)}
                 for estimate in self.estimates.values()
             ],
             "exposed": [at_risk.to_json() for at_risk in self.exposed],
@@ -173,7 +173,7 @@ def select_worst_forecast(each: Sequence[Forecast]) -> Forecast:
     return ranked[0] if len(ranked) == 1 else replace(ranked[0], by_column=tuple(ranked))
 
 
-def _estimate(estimate: ExposureEstimate) -> dict[str, Any]:
+def _estimate_to_json(estimate: ExposureEstimate) -> dict[str, Any]:
     """An estimate with the distribution of the classes' probabilities, not all of them."""
     counts = np.bincount(np.minimum((estimate.classes * 10).astype(np.int64), 9), minlength=10)
     summary = {k: v for k, v in estimate.to_json().items() if k not in ("edition", "classes")}

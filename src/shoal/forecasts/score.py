@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from shoal.core.release import EDITION, to_json_value
 from shoal.forecasts.estimate import ExposureEstimate
-from shoal.forecasts.simulation import ENOUGH
+from shoal.forecasts.simulation import MIN_REPEATS
 from shoal.reports.document import Page
 from shoal.reports.pages.forecast import render_validation
 
@@ -123,7 +123,7 @@ class Validation:
         few = any(trial.interval is None for trial in self.trials)
         return (
             "Error and bias in percentage points of classes; Brier score over classes, 0 is best.",
-            f"No interval was told: it takes {ENOUGH} repeats."
+            f"No interval was told: it takes {MIN_REPEATS} repeats."
             if few
             else "Covered: trials whose real risk lay in the interval told; nine in ten should.",
         )
@@ -160,13 +160,13 @@ def score_estimators(outcomes: Sequence[TrialOutcome]) -> dict[str, Score]:
             float((risk - real).mean()),
             float(np.corrcoef(risk, real)[0, 1]) if varied else None,
             float(((chance - truth) ** 2).mean()),
-            _covered([outcome.estimates[at].interval for outcome in outcomes], real),
-            _reliability(chance, truth),
+            _measure_coverage([outcome.estimates[at].interval for outcome in outcomes], real),
+            _bin_by_chance(chance, truth),
         )
     return scores
 
 
-def _covered(
+def _measure_coverage(
     intervals: Sequence[tuple[float, float] | None], real: NDArray[np.float64]
 ) -> float | None:
     """How many of the intervals hold what came true, of those that there are."""
@@ -178,7 +178,7 @@ def _covered(
     return sum(holds) / len(holds) if holds else None
 
 
-def _reliability(chance: NDArray[np.float64], truth: NDArray[np.bool_]) -> tuple[Bin, ...]:
+def _bin_by_chance(chance: NDArray[np.float64], truth: NDArray[np.bool_]) -> tuple[Bin, ...]:
     """Classes in bins of equal width by their chance; the last holds certainty too."""
     at = np.minimum((chance * BINS).astype(np.int64), BINS - 1)
     count = np.bincount(at, minlength=BINS)

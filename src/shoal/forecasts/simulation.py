@@ -49,7 +49,7 @@ Publish = Callable[[Tally, np.random.Generator], Cut]
 STRANGERS = "like ours", "drawn from the population"
 """Who of the others' people are not ours: without a population, and with one."""
 NO_ONE = np.zeros(0, np.int64)
-MIDDLE, ENOUGH = (0.05, 0.95), 19
+INTERVAL_ENDS, MIN_REPEATS = (0.05, 0.95), 19
 """The ends of the interval, and how many repeats have them."""
 
 
@@ -85,16 +85,16 @@ def compute_prediction_interval(risks: NDArray[np.float64]) -> tuple[float, floa
     >>> compute_prediction_interval(np.arange(1.0, 19.0)) is None
     True
     """
-    if len(risks) < ENOUGH:
+    if len(risks) < MIN_REPEATS:
         return None
-    low, high = np.quantile(risks, MIDDLE, method="weibull")
+    low, high = np.quantile(risks, INTERVAL_ENDS, method="weibull")
     return float(low), float(high)
 
 
 def simulate(
     ours: OurTable,
     local: LocalDistribution,
-    asked: OverlapScenario,
+    scenario: OverlapScenario,
     publish: Publish,
     *,
     repeats: int = 20,
@@ -109,18 +109,22 @@ def simulate(
     """
     check_whole_number("repeats", repeats, 1, 20)
     check_whole_number("seed", seed, 0)
-    asked.shared(ours.people)  # there is room for them
+    scenario.shared(ours.people)  # there is room for them
     crowd = SimulatedPopulation.of(ours, local)
     seeds = np.random.SeedSequence(seed).spawn(repeats)
-    repeat = partial(_simulate_once, crowd, asked, publish)
+    repeat = partial(_simulate_once, crowd, scenario, publish)
     left = np.empty((repeats, ours.classes), np.int32)
-    with closing(_each(repeat, seeds, threads)) as each:
+    with closing(_run_in_threads(repeat, seeds, threads)) as each:
         for done, (i, result) in enumerate(each, start=1):
             left[i] = result
             if progress:
                 progress(done, repeats)
-    taken = (*list_simulation_assumptions(ours), *asked.coincidence, *ours.blank_assumption)
-    return SimulationRuns(left, taken, {**local.description, "seed": seed})
+    assumptions = (
+        *list_simulation_assumptions(ours),
+        *scenario.coincidence,
+        *ours.blank_assumption,
+    )
+    return SimulationRuns(left, assumptions, {**local.description, "seed": seed})
 
 
 def list_simulation_assumptions(ours: OurTable) -> tuple[str, ...]:
@@ -134,7 +138,7 @@ def list_simulation_assumptions(ours: OurTable) -> tuple[str, ...]:
     )
 
 
-def _each(
+def _run_in_threads(
     work: Callable[[np.random.SeedSequence], NDArray[np.int32]],
     seeds: Sequence[np.random.SeedSequence],
     threads: int | None,
@@ -151,16 +155,16 @@ def _each(
 
 def _simulate_once(
     crowd: SimulatedPopulation,
-    asked: OverlapScenario,
+    scenario: OverlapScenario,
     publish: Publish,
     seed: np.random.SeedSequence,
 ) -> NDArray[np.int32]:
     """One repeat: the other releases, and what is left of each class of ours."""
     rng = np.random.default_rng(seed)
     people = crowd.ours.people
-    many = asked.in_all(people)
+    many = scenario.in_all(people)
     in_all = rng.choice(people, many, replace=False) if many else NO_ONE
-    others = [crowd.released(asked, publish, rng, in_all) for _ in range(asked.others)]
+    others = [crowd.released(scenario, publish, rng, in_all) for _ in range(scenario.others)]
     return count_values_left(crowd.ours, others)
 
 
@@ -181,7 +185,7 @@ class SimulatedPopulation:
 
     def released(
         self,
-        asked: OverlapScenario,
+        scenario: OverlapScenario,
         publish: Publish,
         rng: np.random.Generator,
         in_all: NDArray[np.int64] = NO_ONE,
@@ -189,9 +193,9 @@ class SimulatedPopulation:
         """Another release, drawn and made; ``in_all`` are people of ours who are in all of them."""
         ours = self.ours
         free = np.delete(np.arange(ours.people), in_all) if len(in_all) else ours.people
-        rest = rng.choice(free, asked.shared(ours.people) - len(in_all), replace=False)
+        rest = rng.choice(free, scenario.shared(ours.people) - len(in_all), replace=False)
         shared = np.concatenate([in_all, rest])
-        keys, values = self.strangers(asked.rows - len(shared), rng)
+        keys, values = self.strangers(scenario.rows - len(shared), rng)
         keys = np.concatenate([ours.keys[:, shared], keys], axis=1)
         values = ours.on_everywhere(np.concatenate([ours.values[shared], values]))
         axis = ours.everywhere
@@ -211,5 +215,5 @@ class SimulatedPopulation:
             like = rng.integers(0, self.ours.people, number)
             return self.ours.keys[:, like], self.local.draw(like, rng)
         upto = np.cumsum(people.count)
-        drawn = np.searchsorted(upto, rng.integers(0, upto[-1], number), side="right")
-        return people.keys[:, drawn], self.local.draw_at(self.nodes[drawn], rng)
+        points = np.searchsorted(upto, rng.integers(0, upto[-1], number), side="right")
+        return people.keys[:, points], self.local.draw_at(self.nodes[points], rng)

@@ -84,7 +84,7 @@ def validate_forecast(
     """
     if out is not None:
         check_page_place(Path(out), internal=True, name="validation")
-    _check(overlaps, ks, ls, {"size": size, "seeds": seeds, "repeats": repeats})
+    _check_settings(overlaps, ks, ls, {"size": size, "seeds": seeds, "repeats": repeats})
     columns = choose_learnt_columns(schema, on, "The table")
     settings: dict[str, Any] = {
         "method": method,
@@ -100,14 +100,14 @@ def validate_forecast(
     for column in columns:
         progress("reading", 0, 1)
         people = CodedTable.read(table, schema, column, reading or {})
-        each.append(_validated(people, progress=progress, **settings))
-    tried = select_worst_validation(each)
+        each.append(_validate_column(people, progress=progress, **settings))
+    worst = select_worst_validation(each)
     if out is not None:
-        tried.page().write(out)
-    return tried
+        worst.page().write(out)
+    return worst
 
 
-def _validated(
+def _validate_column(
     people: CodedTable,
     *,
     method: str,
@@ -121,14 +121,14 @@ def _validated(
     progress: Progress,
 ) -> Validation:
     """Forecasts of one sensitive column held against the truth."""
-    wanted = None if overlaps is None else [parse_overlap(overlap_) for overlap_ in overlaps]
-    size, shared, notes = _fitting(people.rows, size, wanted, ks)
+    parsed_overlaps = None if overlaps is None else [parse_overlap(overlap) for overlap in overlaps]
+    size, shared, notes = _fit_sizes(people.rows, size, parsed_overlaps, ks)
     parameters = parse_method_parameters(method, {})
     publishers = {k: OtherPublisher(method, KAnonymity(k), parameters) for k in ks}
-    drawn = list(product(range(seeds), shared))
-    total = len(drawn) * len(publishers) * repeats
+    draws = list(product(range(seeds), shared))
+    total = len(draws) * len(publishers) * repeats
     outcomes: list[TrialOutcome] = []
-    for at, (seed, overlap) in enumerate(drawn):
+    for at, (seed, overlap) in enumerate(draws):
         pair = SamplePair.draw(people, size, overlap, seed)
         before = at * len(publishers) * repeats
         report_progress = partial(_report_done, progress, before, total)
@@ -153,7 +153,7 @@ def _report_done(progress: Progress, before: int, total: int, done: int) -> None
     progress(STEP, before + done, total)
 
 
-def _also(progress: Callable[[int], None], before: int, done: int, total: int) -> None:
+def _report_repeats(progress: Callable[[int], None], before: int, done: int, total: int) -> None:
     progress(before + done)
 
 
@@ -188,19 +188,19 @@ class CodedTable:
         return replace(self, keys=self.keys[:, rows], values=self.values[rows])
 
 
-def _check(
+def _check_settings(
     overlaps: Sequence[float | str] | None,
     ks: Sequence[int],
     ls: Sequence[int],
     numbers: Mapping[str, int],
 ) -> None:
     """Refuse what cannot be tried, before anything is read."""
-    several = {"overlaps": overlaps, "ks": ks, "ls": ls}
-    for name, some in several.items():
-        if some is None:
+    lists = {"overlaps": overlaps, "ks": ks, "ls": ls}
+    for name, values in lists.items():
+        if values is None:
             continue
-        listed = isinstance(some, Sequence) and not isinstance(some, str)
-        if not listed or not some or max(Counter(some).values()) > 1:
+        listed = isinstance(values, Sequence) and not isinstance(values, str)
+        if not listed or not values or max(Counter(values).values()) > 1:
             raise UsageError(f"{name} are one or more, each once.", f"leave {name} out for a few.")
     if not all(_is_overlap(parse_overlap(overlap)) for overlap in overlaps or ()):
         raise UsageError(
@@ -210,20 +210,20 @@ def _check(
     examples = {"size": SIZE, "seeds": 3, "repeats": 20}
     for name, number in numbers.items():
         check_whole_number(name, number, 1, examples[name])
-    for name, some, least in (("k", ks, 1), ("l", ls, 2)):
-        for number in some:
-            check_whole_number(name, number, least, least + 3)
+    for name, values, minimum in (("k", ks, 1), ("l", ls, 2)):
+        for number in values:
+            check_whole_number(name, number, minimum, minimum + 3)
 
 
 def _is_overlap(overlap: float) -> bool:
     return 0 < overlap < 1 or overlap >= 2
 
 
-def _fitting(
+def _fit_sizes(
     rows: int, size: int, overlaps: Sequence[float] | None, ks: Sequence[int]
 ) -> tuple[int, list[int], tuple[str, ...]]:
     """Sizes of samples and overlaps that the table has room for, and what is to be said of it."""
-    shared = [_people(overlap, size) for overlap in overlaps or OVERLAPS]
+    shared = [_count_shared(overlap, size) for overlap in overlaps or OVERLAPS]
     notes: tuple[str, ...] = ()
     needed = 2 * size + max(shared)
     if needed > rows and overlaps is None:
@@ -232,8 +232,8 @@ def _fitting(
     elif needed > rows:
         size = (rows - max(shared)) // 2
         shared = [
-            min(_people(overlap, size), most)
-            for overlap, most in zip(overlaps or (), shared, strict=True)
+            min(_count_shared(overlap, size), shared_people)
+            for overlap, shared_people in zip(overlaps or (), shared, strict=True)
         ]
     if needed > rows:
         fewer = ", ".join(f"{people:,}" for people in shared)
@@ -247,7 +247,7 @@ def _fitting(
     return size, list(dict.fromkeys(shared)), notes
 
 
-def _people(overlap: float, size: int) -> int:
+def _count_shared(overlap: float, size: int) -> int:
     """How many people an overlap is: of a sample of ``size`` and them, where it is a share."""
     return max(1, round(overlap * size / (1 - overlap))) if overlap < 1 else int(overlap)
 
@@ -291,32 +291,32 @@ class SamplePair:
         progress: Callable[[int], None],
     ) -> Iterator[TrialOutcome]:
         """Every k and l: the estimators are asked, then both releases are looked at."""
-        known: LocalDistribution | None = None
+        local: LocalDistribution | None = None
         for i, (k, publish) in enumerate(publishers.items()):
             ours = self.ours(publish)
             # Who is like whom does not depend on k.
-            known = (
-                replace(known, ours=ours)
-                if known
+            local = (
+                replace(local, ours=ours)
+                if local
                 else fit_local_distribution(ours, cut_coarse_partitions(ours))
             )
-            asked = OverlapScenario(
+            scenario = OverlapScenario(
                 self.shared / ours.people, self.second.rows, confidence=confidence
             )
             runs = simulate(
                 ours,
-                known,
-                asked,
+                local,
+                scenario,
                 publish,
                 repeats=repeats,
                 seed=self.seed,
-                progress=partial(_also, progress, i * repeats),
+                progress=partial(_report_repeats, progress, i * repeats),
             )
             theirs = self.theirs(publish)
             for l in ls:
-                at, exposed = replace(asked, l=l), find_exposed_classes(ours, [theirs], l)
+                at, exposed = replace(scenario, l=l), find_exposed_classes(ours, [theirs], l)
                 papers = (estimate_by_paper(ours, at, reading) for reading in READINGS)
-                estimates = [runs.at(l), estimate_by_closed_form(ours, known, at), *papers]
+                estimates = [runs.at(l), estimate_by_closed_form(ours, local, at), *papers]
                 risks = {estimate.name: estimate.risk for estimate in estimates}
                 share = float(exposed.mean())
                 interval = estimates[0].interval

@@ -195,7 +195,7 @@ def _build_forecast(
         **options,
         "method": publisher.method,
         "rule": str(publisher.rule),
-        "known": read.known,
+        "known": read.located,
         "left_out": read.left_out,
         "population_values": ours.population_values is not None,
     }
@@ -206,7 +206,12 @@ def _build_forecast(
         ours.classes,
         {estimate.name: estimate for estimate in estimates},
         _exposed(read, estimates[0]),
-        int(((ours.known_values.distinct > 0) & (ours.known_values.distinct < asked.l)).sum()),
+        int(
+            (
+                (ours.nonblank_histogram.distinct > 0)
+                & (ours.nonblank_histogram.distinct < asked.l)
+            ).sum()
+        ),
         settings,
         (
             *read.suppositions,
@@ -287,7 +292,7 @@ def _estimates(
 def _exposed(read: OurRelease, estimate: ExposureEstimate) -> tuple[AtRisk, ...]:
     """The classes that may be exposed, the likeliest first; of equals the one with fewer values."""
     ours, published = read.ours, read.view.releases[0]
-    values = ours.known_values.distinct
+    values = ours.nonblank_histogram.distinct
     rows = np.bincount(ours.class_, minlength=ours.classes)
     _, first = np.unique(ours.class_, return_index=True)
     order = np.lexsort((rows, values, -estimate.classes))[:MAX_LISTED_CLASSES]
