@@ -21,8 +21,7 @@ import pyarrow as pa
 import shoal
 from bench.data import adult, folder
 from bench.measure import Line, Unavailable
-from shoal.forecasts.score import Validation
-from shoal.forecasts.validation import validate_forecast
+from shoal.forecasts.validation import Validation, validate_forecast
 
 ADULT = {
     "Sattar's 5 columns": ("age", "sex", "education_num", "race", "native_country"),

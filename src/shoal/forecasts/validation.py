@@ -3,7 +3,16 @@
 For every seed and overlap o, two samples of ``size`` people that have nobody in common, and o more
 people who are in both, are drawn from the table. For every k both are published by the method. The
 forecast sees the first release alone (and the overlap); the truth is counted with the second
-(`shoal.forecasts.real_intersection`), and both are compared (`shoal.forecasts.score`).
+(`shoal.forecasts.real_intersection`), and every estimator is scored:
+
+error (MAE)   mean of |estimated - real| over the settings, in shares of classes
+bias          mean of estimated - real
+correlation   of estimated and real over the settings
+covered       share of the settings whose real risk lies in the estimate's interval, nine in
+              ten where it is right
+Brier score   mean over all classes of (chance - what came true)²; Brier, Verification of
+              forecasts expressed in terms of probability, 1950
+reliability   classes in ten bins by their chance: the mean chance, and how many came true
 
 Does not tell how good a forecast is where the other table is unlike ours: here both are samples of
 one table, the overlap is known, and so are the other's method and k.
@@ -13,7 +22,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -24,8 +33,10 @@ from numpy.typing import NDArray
 
 from shoal.core.axis import Axis
 from shoal.core.errors import InputError, UsageError
+from shoal.core.release import EDITION, to_json_value
 from shoal.core.schema import Schema
 from shoal.forecasts.closed_form import estimate_by_closed_form
+from shoal.forecasts.estimate import ExposureEstimate
 from shoal.forecasts.local_distribution import LocalDistribution, fit_local_distribution
 from shoal.forecasts.other_publisher import OtherPublisher, cut_coarse_partitions, parse_overlap
 from shoal.forecasts.our_table import OurTable, OverlapScenario, check_whole_number, tally_codes
@@ -37,24 +48,120 @@ from shoal.forecasts.real_intersection import (
     find_exposed_classes,
 )
 from shoal.forecasts.release_reading import choose_learnt_columns
-from shoal.forecasts.score import (
-    Trial,
-    TrialOutcome,
-    Validation,
-    score_estimators,
-    select_worst_validation,
-)
-from shoal.forecasts.simulation import simulate
+from shoal.forecasts.simulation import MIN_REPEATS, simulate
 from shoal.models.k_anonymity import KAnonymity
 from shoal.releases.method_parameters import parse_method_parameters
 from shoal.releases.options import Progress, ignore_progress
 from shoal.releases.people import check_one_row_each
 from shoal.releases.reader import open_frame
 from shoal.releases.tallying import survey
-from shoal.reports.document import check_page_place
+from shoal.reports.document import Page, check_page_place
+from shoal.reports.pages.forecast import render_validation
 
 SIZE, OVERLAPS = 15_000, (500, 1000, 2000, 4000)
 STEP = "publishing and attacking"
+BINS = 10
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One setting: what came true, and what each estimator said; shares of classes."""
+
+    seed: int
+    overlap: int
+    k: int
+    l: int
+    classes: int
+    real: float
+    estimated: Mapping[str, float]
+    interval: tuple[float, float] | None = None
+    """The simulation's, where there were enough repeats for one."""
+
+
+@dataclass(frozen=True)
+class Bin:
+    """The classes whose chance lies between two tenths."""
+
+    low: float
+    high: float
+    classes: int
+    expected: float | None
+    """The mean chance of these classes; None where there are none."""
+    exposed: float | None
+    """The share of them that came to be exposed."""
+
+
+@dataclass(frozen=True)
+class Score:
+    """How well one estimator did over all settings."""
+
+    mae: float
+    bias: float
+    correlation: float | None
+    """None where the real or the estimated risk is the same in all settings."""
+    brier: float
+    covered: float | None
+    """The share of trials whose real risk lies in the interval; None where there is none."""
+    reliability: tuple[Bin, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Validation:
+    """Estimators held against releases that were really made."""
+
+    on: str
+    rows: int
+    """How many rows the table has."""
+    settings: Mapping[str, Any]
+    trials: tuple[Trial, ...]
+    scores: Mapping[str, Score]
+    notes: tuple[str, ...] = ()
+    by_column: tuple[Validation, ...] = ()
+    """Where several columns were tried: each, the one that was forecast worst first."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            "edition": EDITION,
+            "on": self.on,
+            "rows": self.rows,
+            "settings": to_json_value(self.settings),
+            "scores": {name: to_json_value(asdict(score)) for name, score in self.scores.items()},
+            "trials": [to_json_value(asdict(trial)) for trial in self.trials],
+            "notes": list(self.notes),
+            "by_column": [validation.to_json() for validation in self.by_column],
+        }
+
+    def page(self) -> Page:
+        """The validation as a page: estimated against real, and reliability."""
+        return render_validation(self.to_json())
+
+    def __str__(self) -> str:
+        real = 100 * np.array([trial.real for trial in self.trials])
+        lines = [
+            f"{len(self.trials):,} trials on samples of {self.settings['size']:,} of {self.rows:,} "
+            f"rows: {real.min():.2f} to {real.max():.2f} % of the classes were exposed, "
+            f"{real.mean():.2f} % on average.",
+            "",
+            f"{'estimator':20}{'error':>8}{'bias':>8}{'corr.':>8}{'Brier':>8}{'covered':>9}",
+        ]
+        for name, score in self.scores.items():
+            alike = "–" if score.correlation is None else f"{score.correlation:.3f}"
+            error, bias = f"{100 * score.mae:.2f}", f"{100 * score.bias:+.2f}"
+            inside = "–" if score.covered is None else f"{score.covered:.0%}"
+            lines.append(f"{name:20}{error:>8}{bias:>8}{alike:>8}{score.brier:>8.4f}{inside:>9}")
+        return "\n".join([*lines, "", *self.legend, *self.notes])
+
+    @property
+    def legend(self) -> tuple[str, ...]:
+        """What the columns of scores mean."""
+        few = any(trial.interval is None for trial in self.trials)
+        return (
+            "Error and bias in percentage points of classes; Brier score over classes, 0 is best.",
+            f"No interval was told: it takes {MIN_REPEATS} repeats."
+            if few
+            else "Covered: trials whose real risk lay in the interval told; nine in ten should.",
+        )
 
 
 def validate_forecast(
@@ -149,14 +256,6 @@ def _validate_column(
     )
 
 
-def _report_done(progress: Progress, before: int, total: int, done: int) -> None:
-    progress(STEP, before + done, total)
-
-
-def _report_repeats(progress: Callable[[int], None], before: int, done: int, total: int) -> None:
-    progress(before + done)
-
-
 @dataclass(frozen=True, eq=False)
 class CodedTable:
     """A table as codes, a row for each person."""
@@ -186,6 +285,14 @@ class CodedTable:
     def some(self, rows: NDArray[np.int64]) -> CodedTable:
         """The people of these rows."""
         return replace(self, keys=self.keys[:, rows], values=self.values[rows])
+
+
+def _report_done(progress: Progress, before: int, total: int, done: int) -> None:
+    progress(STEP, before + done, total)
+
+
+def _report_repeats(progress: Callable[[int], None], before: int, done: int, total: int) -> None:
+    progress(before + done)
 
 
 def _check_settings(
@@ -329,3 +436,66 @@ class SamplePair:
         tally, entry = tally_codes(other.quasi, other.sensitive, other.keys, other.values)
         cut, words = publish(tally, self.rng), other.sensitive.words
         return build_other_release(cut, entry, other.values, words, both, self.first.rows, self.rng)
+
+
+def select_worst_validation(each: Sequence[Validation]) -> Validation:
+    """The column of which the estimate to go by, the first, was the furthest from the truth."""
+    ranked = sorted(
+        each, key=lambda validation: next(iter(validation.scores.values())).mae, reverse=True
+    )
+    return ranked[0] if len(ranked) == 1 else replace(ranked[0], by_column=tuple(ranked))
+
+
+@dataclass(frozen=True, eq=False)
+class TrialOutcome:
+    """A trial with all its classes: who was exposed, and what the estimators said before."""
+
+    trial: Trial
+    exposed: NDArray[np.bool_]
+    estimates: Sequence[ExposureEstimate]
+
+
+def score_estimators(outcomes: Sequence[TrialOutcome]) -> dict[str, Score]:
+    """Every estimator's score over all trials and all their classes."""
+    real = np.array([outcome.trial.real for outcome in outcomes])
+    truth = np.concatenate([outcome.exposed for outcome in outcomes])
+    scores = {}
+    for at, estimate in enumerate(outcomes[0].estimates):
+        risk = np.array([outcome.estimates[at].risk for outcome in outcomes])
+        chance = np.concatenate([outcome.estimates[at].classes for outcome in outcomes])
+        varied = real.std() > 0 and risk.std() > 0
+        scores[estimate.name] = Score(
+            float(np.abs(risk - real).mean()),
+            float((risk - real).mean()),
+            float(np.corrcoef(risk, real)[0, 1]) if varied else None,
+            float(((chance - truth) ** 2).mean()),
+            _measure_coverage([outcome.estimates[at].interval for outcome in outcomes], real),
+            _bin_by_chance(chance, truth),
+        )
+    return scores
+
+
+def _measure_coverage(
+    intervals: Sequence[tuple[float, float] | None], real: NDArray[np.float64]
+) -> float | None:
+    """How many of the intervals hold what came true, of those that there are."""
+    holds = [
+        low_high[0] <= risk <= low_high[1]
+        for low_high, risk in zip(intervals, real, strict=True)
+        if low_high is not None
+    ]
+    return sum(holds) / len(holds) if holds else None
+
+
+def _bin_by_chance(chance: NDArray[np.float64], truth: NDArray[np.bool_]) -> tuple[Bin, ...]:
+    """Classes in bins of equal width by their chance; the last holds certainty too."""
+    at = np.minimum((chance * BINS).astype(np.int64), BINS - 1)
+    count = np.bincount(at, minlength=BINS)
+    sums = (np.bincount(at, weights, BINS) for weights in (chance, truth.astype(np.float64)))
+    expected, exposed = (
+        [float(sum_ / n) if n else None for sum_, n in zip(total, count, strict=True)]
+        for total in sums
+    )
+    return tuple(
+        Bin(i / BINS, (i + 1) / BINS, int(count[i]), expected[i], exposed[i]) for i in range(BINS)
+    )
