@@ -26,7 +26,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,7 @@ from shoal.core.axis import Axis
 from shoal.core.errors import InputError, UsageError
 from shoal.core.release import EDITION, to_json_value
 from shoal.core.schema import Schema
+from shoal.core.tally import Tally
 from shoal.forecasts.closed_form import estimate_by_closed_form
 from shoal.forecasts.estimate import ExposureEstimate
 from shoal.forecasts.local_distribution import LocalDistribution, fit_local_distribution
@@ -280,11 +281,15 @@ class CodedTable:
             fields = [field for field in frame.fields if field.name in names]
             plan = survey(frame, Schema(columns).fit(fields))
             *keys, values = (codes.astype(np.int32) for codes in frame.rows(plan.codings))
-        return cls(plan.axes[:-1], plan.axes[-1], np.stack(keys), values)
+        return CodedTable(plan.axes[:-1], plan.axes[-1], np.stack(keys), values)
 
-    def some(self, rows: NDArray[np.int64]) -> CodedTable:
-        """The people of these rows."""
+    def some(self, rows: NDArray[Any]) -> Self:
+        """The people of these rows, in this order."""
         return replace(self, keys=self.keys[:, rows], values=self.values[rows])
+
+    def count_entries(self) -> tuple[Tally, NDArray[np.int32]]:
+        """The table as a tally, and the entry of each row."""
+        return tally_codes(self.quasi, self.sensitive, self.keys, self.values)
 
 
 def _report_done(progress: Progress, before: int, total: int, done: int) -> None:
@@ -382,7 +387,7 @@ class SamplePair:
     def ours(self, publish: OtherPublisher) -> OurTable:
         """The first table, published."""
         sample = self.first
-        tally, entry = tally_codes(sample.quasi, sample.sensitive, sample.keys, sample.values)
+        tally, entry = sample.count_entries()
         cut = publish(tally, self.rng)
         class_ = assign_rows_to_classes(cut, entry, self.rng)
         return OurTable(
@@ -433,7 +438,7 @@ class SamplePair:
     def theirs(self, publish: OtherPublisher) -> OtherRelease:
         """The second table, published."""
         other, both = self.second, np.arange(self.shared)
-        tally, entry = tally_codes(other.quasi, other.sensitive, other.keys, other.values)
+        tally, entry = other.count_entries()
         cut, words = publish(tally, self.rng), other.sensitive.words
         return build_other_release(cut, entry, other.values, words, both, self.first.rows, self.rng)
 

@@ -36,7 +36,6 @@ from shoal.core.tally import Cut, Tally
 from shoal.dp.bins import build_all_bins
 from shoal.dp.randomised_response import calibrate_response
 from shoal.engines.protocol import CodeCounts
-from shoal.forecasts.our_table import tally_codes
 from shoal.forecasts.real_intersection import assign_rows_to_classes
 from shoal.kernels.grouping import number_combinations as distinct
 from shoal.measures.loss import loss
@@ -104,7 +103,7 @@ def _partition(
 ) -> Unpublished:
     """Classes under the rule."""
     assert asked.rule is not None
-    tally, entry = tally_codes(people.quasi, people.sensitive, people.keys, people.values)
+    tally, entry = people.count_entries()
     cut = _cut(tally, people, asked.rule, asked.progress)
     counts = _by_class(
         cut, assign_rows_to_classes(cut, entry, rng), people.values, people.sensitive.size

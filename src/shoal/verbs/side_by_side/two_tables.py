@@ -25,7 +25,7 @@ from shoal.core.errors import InputError, UsageError
 from shoal.core.schema import Schema
 from shoal.core.tally import Tally
 from shoal.engines.protocol import Coding, Distinct, Frame
-from shoal.forecasts.our_table import tally_codes
+from shoal.forecasts.validation import CodedTable
 from shoal.releases.people import check_one_row_each
 from shoal.releases.reader import open_frame
 from shoal.releases.tallying import survey
@@ -37,27 +37,18 @@ MIN_SHARED = 10
 
 
 @dataclass(frozen=True, eq=False)
-class CodedPeople:
-    """A table as codes, a row for each person; the last of ``columns`` is the sensitive one."""
+class CodedPeople(CodedTable):
+    """A table as codes, and what its columns are; the last is the sensitive one."""
 
     columns: tuple[Column, ...]
-    quasi: tuple[Axis, ...]
-    sensitive: Axis
-    keys: NDArray[np.int32]
-    """(quasi-identifiers, people)."""
-    values: NDArray[np.int32]
 
     def __len__(self) -> int:
         return len(self.values)
 
-    def some(self, rows: NDArray[Any]) -> CodedPeople:
-        """Some of the people, in this order."""
-        return replace(self, keys=self.keys[:, rows], values=self.values[rows])
-
     @property
     def tally(self) -> Tally:
         """The same people, counted."""
-        return tally_codes(self.quasi, self.sensitive, self.keys, self.values)[0]
+        return self.count_entries()[0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,9 +168,8 @@ def _read(frame: Frame, schema: Schema, on: str, other: Frame | None = None) -> 
     known = (replace(column, domain=column.listed_values) for column in fitted.columns)
     plan = survey(frame, Schema(tuple(known)), also=also)
     *keys, values = (codes.astype(np.int32) for codes in frame.rows(plan.codings))
-    return CodedPeople(
-        (*fitted.quasi, fitted.column(on)), plan.axes[:-1], plan.axes[-1], np.stack(keys), values
-    )
+    columns = (*fitted.quasi, fitted.column(on))
+    return CodedPeople(plan.axes[:-1], plan.axes[-1], np.stack(keys), values, columns)
 
 
 def _like(people: CodedPeople, frame: Frame) -> CodedPeople:
