@@ -17,7 +17,7 @@ from shoal.core.cells import Cells
 from shoal.core.folder_lock import lock_folder
 from shoal.core.tally import Cut
 from shoal.reports.document import Page
-from shoal.verbs.frontier import run, verb
+from shoal.verbs.frontier import verb
 from shoal.verbs.frontier.comparison import (
     Frontier,
     Point,
@@ -25,13 +25,13 @@ from shoal.verbs.frontier.comparison import (
     mark_frontier,
     merge_equal_points,
 )
-from shoal.verbs.frontier.run import CountedTable
 from shoal.verbs.frontier.saved_points import (
     LOCK,
     EarlierComparison,
     check_comparison_folder,
     open_comparison,
 )
+from shoal.verbs.frontier.tables import CountedTable
 
 METHODS = ("mondrian", "chain")
 
@@ -232,20 +232,20 @@ def test_all_methods_are_compared_unless_some_are_named(town, monkeypatch):
 def made(undrawn, monkeypatch):
     """The methods that were run, in their order."""
     ran = []
-    make = run.make_cut
-    monkeypatch.setattr(run, "is_compiled", lambda *asked: True)
+    make = verb.make_cut
+    monkeypatch.setattr(verb, "is_compiled", lambda *asked: True)
 
     def counted(tally, request):
         ran.append((request.method, str(request.rule)))
         return make(tally, request)
 
-    monkeypatch.setattr(run, "make_cut", counted)
+    monkeypatch.setattr(verb, "make_cut", counted)
     return ran
 
 
 def test_a_stopped_run_keeps_its_points_and_goes_on(town, made):
     def stop(step, done, total):
-        if step == run.STEP and done >= 2 * run.FINE:
+        if step == verb.STEP and done >= 2 * verb.STEPS_PER_POINT:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -309,7 +309,7 @@ def test_runs_at_once_keep_each_other_s_points(town, made, begun):
     others = iter([{"rules": ["k-anonymity k=8"]}, {"rules": rules[1:], "methods": ["chain"]}])
 
     def meanwhile(step, done, total):
-        if step == run.STEP and done % run.FINE == 0 and (asked := next(others, None)):
+        if step == verb.STEP and done % verb.STEPS_PER_POINT == 0 and (asked := next(others, None)):
             compare(town, **asked)
 
     found = compare(town, rules, progress=meanwhile)
@@ -324,7 +324,7 @@ def test_a_run_with_other_settings_does_not_mix_in(town, made):
     others = iter([{"hold_back": 0.1}])
 
     def meanwhile(step, done, total):
-        if step == run.STEP and (asked := next(others, None)):
+        if step == verb.STEP and (asked := next(others, None)):
             compare(town, ["k-anonymity k=8"], **asked)
 
     with pytest.raises(shoal.UsageError, match="another hold back"):
@@ -351,7 +351,7 @@ def test_two_do_not_write_at_once(tmp_path):
 
 def test_nothing_is_written_or_replaced_before_a_point_is_finished(town, made):
     def stop(step, done, total):
-        if step == run.STEP:
+        if step == verb.STEP:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -375,7 +375,7 @@ def test_what_a_killed_run_left_is_no_hindrance(town, made):
 
 def test_a_stopped_run_s_file_has_the_whole_line_to_publish(town, made):
     def stop(step, done, total):
-        if step == run.STEP and done >= run.FINE:
+        if step == verb.STEP and done >= verb.STEPS_PER_POINT:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -411,37 +411,37 @@ def test_automatic_levels_are_for_the_methods_that_need_them(town, undrawn):
 
 
 def test_a_method_that_lacks_memory_does_not_end_the_run(town, undrawn, monkeypatch):
-    make = run.make_cut
+    make = verb.make_cut
 
     def hungry(tally, request):
         if request.method == "mondrian":
             raise MemoryError
         return make(tally, request)
 
-    monkeypatch.setattr(run, "make_cut", hungry)
+    monkeypatch.setattr(verb, "make_cut", hungry)
     first, second = compare(town, ["k-anonymity k=4"]).points
     assert (first.reason, first.loss) == ("There is not enough memory.", None)
     assert second.loss is not None
-    monkeypatch.setattr(run, "make_cut", make)
+    monkeypatch.setattr(verb, "make_cut", make)
     again = compare(town, ["k-anonymity k=4"]).points  # another time there may be enough
     assert [one.loss is None for one in again] == [False, False]
 
 
 def test_compiling_is_told_and_not_timed(town, monkeypatch):
     told, made = [], []
-    monkeypatch.setattr(run, "is_compiled", lambda *asked: bool(made))
-    monkeypatch.setattr(run, "SOME", 10)
-    make = run.make_cut
+    monkeypatch.setattr(verb, "is_compiled", lambda *asked: bool(made))
+    monkeypatch.setattr(verb, "COMPILE_ENTRIES", 10)
+    make = verb.make_cut
 
     def counted(tally, request):
         made.append(tally.entries)
         return make(tally, request)
 
-    monkeypatch.setattr(run, "make_cut", counted)
+    monkeypatch.setattr(verb, "make_cut", counted)
     found = compare(
         town, methods=["mondrian"], out=None, progress=lambda step, done, total: told.append(step)
     )
-    assert told.count(run.COMPILING) == 1
+    assert told.count(verb.COMPILING) == 1
     assert made[0] == 10  # a part of the table first, then the whole for each rule
     assert len(made) == 3
     assert made[1] == made[2] > 10

@@ -24,12 +24,12 @@ from shoal.verbs.red_team import RedTeam, red_team
 
 
 @overload
-def attack(name: Literal["red-team"], releases: Any, **asked: Any) -> RedTeam:
+def attack(name: Literal["red-team"], releases: Any, **request: Any) -> RedTeam:
     """All attacks that apply."""
 
 
 @overload
-def attack(name: str, releases: Any, **asked: Any) -> Finding:
+def attack(name: str, releases: Any, **request: Any) -> Finding:
     """One attack."""
 
 
@@ -74,7 +74,7 @@ def attack(
         raise UsageError(
             f"Only {AUDITING} takes the original.", "give people to look for as --targets FILE."
         )
-    asked = AttackRequest(
+    request = AttackRequest(
         on=on, sample=sample, seed=seed, relation=relation, progress=progress, options=options
     )
     check_attack_options(name, options)
@@ -94,15 +94,15 @@ def attack(
             progress=progress,
             **options,
         )
-    if wrong := find_usage_error(name, len(releases), relation, targets is not None):
-        raise wrong
-    known = build_context(releases, schema, targets, control, show, progress, reading, names)
-    known = known.sampled(sample, seed)
-    which = range(len(releases))
-    if wrong := find_unmet_need(name, known, which, asked):
-        raise wrong
+    if error := find_usage_error(name, len(releases), relation, targets is not None):
+        raise error
+    context = build_context(releases, schema, targets, control, show, progress, reading, names)
+    context = context.sampled(sample, seed)
+    release_numbers = range(len(releases))
+    if error := find_unmet_need(name, context, release_numbers, request):
+        raise error
     progress("attacking", 0, 1)
-    return run_attack(name, known, which, asked)
+    return run_attack(name, context, release_numbers, request)
 
 
 def _check_audit(

@@ -109,11 +109,13 @@ class Audit:
             same = all(dict(each.parameters).get(k) == v for k, v in parameters.items())
             if each.model == model and on in (None, each.on) and same:
                 return each.value
-        for left in self.not_evaluated:
-            if left.model == model and on in (None, left.on):
-                raise NotEvaluatedError(f"{model} was not evaluated: {left.reason}")
-        known = sorted({measured.model for measured in self.measured})
-        raise UsageError(f"{model!r} was not measured.", f"measured are: {', '.join(known)}.")
+        for not_evaluated in self.not_evaluated:
+            if not_evaluated.model == model and on in (None, not_evaluated.on):
+                raise NotEvaluatedError(f"{model} was not evaluated: {not_evaluated.reason}")
+        measured_models = sorted({measured.model for measured in self.measured})
+        raise UsageError(
+            f"{model!r} was not measured.", f"measured are: {', '.join(measured_models)}."
+        )
 
     def to_json(self) -> dict[str, Any]:
         """The audit as JSON; edition 1."""
@@ -134,22 +136,26 @@ class Audit:
         }
 
     def __str__(self) -> str:
-        alone = self.people is None or self.people == self.rows
-        whose = "" if alone else f" of {format_people(self.people or 0)}"
-        lines = [f"{self.rows:,} rows{whose} in {self.classes:,} classes"]
+        one_row_each = self.people is None or self.people == self.rows
+        of_people = "" if one_row_each else f" of {format_people(self.people or 0)}"
+        lines = [f"{self.rows:,} rows{of_people} in {self.classes:,} classes"]
         if self.people_not_evaluated:
             lines.append(f"  people: not evaluated, {self.people_not_evaluated}")
-        lines += [_line(_called(measured), measured.value) for measured in self.measured]
-        lines += [f"  {_called(model):<52} not evaluated" for model in self.not_evaluated]
+        lines += [
+            _format_line(_format_model(measured), measured.value) for measured in self.measured
+        ]
+        lines += [f"  {_format_model(model):<52} not evaluated" for model in self.not_evaluated]
         lines += [f"  not evaluated: {why}" for why in dict.fromkeys(self._reasons())]
-        lines += [_line(f"rows without {name}", rows) for name, rows in self.missing.items()]
+        lines += [_format_line(f"rows without {name}", rows) for name, rows in self.missing.items()]
         lines += self._risks()
         if self.kept_columns_k is not None:
-            lines.append(_line("k over quasi-identifiers and kept columns", self.kept_columns_k))
+            lines.append(
+                _format_line("k over quasi-identifiers and kept columns", self.kept_columns_k)
+            )
         numbers = {k: v for k, v in self.utility.items() if isinstance(v, (int, float))}
-        lines += [_line(name.replace("_", " "), value) for name, value in numbers.items()]
-        moved = self.utility.get("marginals", {}).get("columns", {})
-        lines += [_line(f"distance of {name}", value) for name, value in moved.items()]
+        lines += [_format_line(name.replace("_", " "), value) for name, value in numbers.items()]
+        distances = self.utility.get("marginals", {}).get("columns", {})
+        lines += [_format_line(f"distance of {name}", value) for name, value in distances.items()]
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -170,16 +176,16 @@ class Audit:
         }
         for name, estimate in risk.population_uniques.items():
             risks[f"share unique in the population ({name})"] = estimate.share
-        return [_line(name, value) for name, value in risks.items() if not math.isnan(value)]
+        return [_format_line(name, value) for name, value in risks.items() if not math.isnan(value)]
 
 
-def _called(measured: MeasuredModel | NotEvaluated) -> str:
+def _format_model(measured: MeasuredModel | NotEvaluated) -> str:
     """A model with its other parameters and its column."""
     extra = "".join(f" {k}={v}" for k, v in measured.parameters)
     return measured.model + extra + (f" on {measured.on}" if measured.on else "")
 
 
-def _line(name: str, value: float) -> str:
+def _format_line(name: str, value: float) -> str:
     return f"  {name:<52} {format_reached(value)}"
 
 
@@ -212,47 +218,49 @@ def audit(
         schema = choose_bucket_schema(schema, stated) if buckets else schema or stated
     if schema is None:
         raise UsageError("An audit needs the columns' roles.", "add -s schema.toml or --quasi COL.")
-    own, answers = release is not None, {} if release is None else read_answers(release[1])
+    is_release, answers = release is not None, {} if release is None else read_answers(release[1])
     if buckets:
         _refuse_in_buckets(original, population)
     if release is not None:
         check_centroid_comparison(release[1], original, population)
         original = select_published_rows(source_and_release, original)
-    people, unknown = (
+    people, people_unknown = (
         (None, "") if release is None else find_release_persons(source_and_release, *release)
     )
     person = None if release is None else find_person_column(source_and_release, source)
-    with open_labels(source, schema, exact=own, **reading) as frame:
+    with open_labels(source, schema, exact=is_release, **reading) as frame:
         schema = schema.expand([field.name for field in frame.fields])
         if release is None:
-            people, unknown = read_row_persons_or_reason(frame, schema)
+            people, people_unknown = read_row_persons_or_reason(frame, schema)
         count = recount(frame, schema, people=people)
         sizes, members = count_people_sharing(frame, schema, count, people)
         if sampling_fraction is None:
-            sampling_fraction = _from_weights(frame, schema, count.tally.rows)
-        groups, seen_classes, seen_members = _classes(
-            frame, schema, count, population, own, people, person
+            sampling_fraction = _estimate_sampling_fraction(frame, schema, count.tally.rows)
+        groups, population_classes, population_members = _count_classes(
+            frame, schema, count, population, is_release, people, person
         )
-    measured, left = _reached(groups, buckets, bool(answers))
+    measured, not_evaluated = _measure_models(groups, buckets, bool(answers))
     return Audit(
         int(groups.row_counts.sum()),
         len(groups),
-        (*measured, *_spent(answers)),
+        (*measured, *_measure_spends(answers)),
         assess(
             sizes,
-            seen_classes.population,
+            population_classes.population,
             sampling_fraction,
-            population_rows=seen_classes.rows,
+            population_rows=population_classes.rows,
             members=members,
-            population_members=seen_members,
+            population_members=population_members,
             table_rows=count.tally.rows,
         ),
-        _utility(count, groups, hide_sensitive_columns(schema) if answers else schema, original),
+        _measure_utility(
+            count, groups, hide_sensitive_columns(schema) if answers else schema, original
+        ),
         int(sizes.min()) if schema.keep else None,
         {h.axis.name: blanks for h in groups.sensitive if (blanks := int(h.blanks.sum()))},
         None if people is None else people.number,
-        left,
-        unknown,
+        not_evaluated,
+        people_unknown,
     )
 
 
@@ -272,12 +280,12 @@ def _refuse_in_buckets(original: Any, population: Any) -> None:
         )
 
 
-def _classes(
+def _count_classes(
     frame: Frame,
     schema: Schema,
     count: Recount,
     population: Any,
-    own: bool,
+    is_release: bool,
     people: RowPersons | None,
     person: str | None,
 ) -> tuple[Groups, Groups, ClassMembership | None]:
@@ -285,16 +293,26 @@ def _classes(
     if population is None:
         groups = Groups.of(count.tally, count.cut)
         return groups, groups, count.members
-    covered = add_population(count, schema, population, own, person)
-    known = _with_known_columns(schema, population)
+    covered = add_population(count, schema, population, is_release, person)
+    population_schema = _treat_kept_as_quasi(schema, population)
     groups = Groups.of(covered.tally, covered.cut)
-    if known == schema:
+    if population_schema == schema:
         return groups, groups, count.members
-    more = add_population(recount(frame, known, people=people), known, population, own, person)
-    return groups, Groups.of(more.tally, more.cut), more.members
+    with_known_columns = add_population(
+        recount(frame, population_schema, people=people),
+        population_schema,
+        population,
+        is_release,
+        person,
+    )
+    return (
+        groups,
+        Groups.of(with_known_columns.tally, with_known_columns.cut),
+        with_known_columns.members,
+    )
 
 
-def _with_known_columns(schema: Schema, population: Any) -> Schema:
+def _treat_kept_as_quasi(schema: Schema, population: Any) -> Schema:
     """The schema as whoever has a population knows people: by the kept columns too that it has."""
     if not schema.keep:
         return schema
@@ -307,7 +325,7 @@ def _with_known_columns(schema: Schema, population: Any) -> Schema:
     return dataclasses.replace(schema, columns=tuple(columns))
 
 
-def _from_weights(frame: Frame, schema: Schema, rows: int) -> float | None:
+def _estimate_sampling_fraction(frame: Frame, schema: Schema, rows: int) -> float | None:
     """The share of the population in the table: a survey weight says how many a row stands for."""
     weight = schema.weight
     if weight is None or weight.name not in {field.name for field in frame.fields}:
@@ -317,44 +335,46 @@ def _from_weights(frame: Frame, schema: Schema, rows: int) -> float | None:
     return min(1.0, rows / people) if people > 0 else None
 
 
-def _spent(answers: Mapping[str, Answers]) -> Iterable[MeasuredModel]:
+def _measure_spends(answers: Mapping[str, Answers]) -> Iterable[MeasuredModel]:
     """What the answers of each column of a randomised release spend, by how they are drawn."""
     for name, answers_of_column in answers.items():
         spend = compute_response_spend(answers_of_column.bins.size, answers_of_column.keep)
         yield MeasuredModel("differential-privacy", float(spend.epsilon), name)
 
 
-def _reached(
-    groups: Groups, buckets: bool, answered: bool
+def _measure_models(
+    groups: Groups, buckets: bool, has_answers: bool
 ) -> tuple[tuple[MeasuredModel, ...], tuple[NotEvaluated, ...]]:
     """Each model of the room on each sensitive column it can be asked about, and what cannot.
 
     Where quasi-identifiers are published as they are, in ``buckets``, none that hides identity.
     Where values were ``answered`` for none that judges them: answers are nobody's values.
     """
-    measured, left = [], []
+    measured, not_evaluated = [], []
     for name, model in registry().items():
-        named = any(field.name == "on" for field in dataclasses.fields(model))
-        axes: list[Axis | None] = [h.axis for h in groups.sensitive] if named else [None]
+        takes_column = any(field.name == "on" for field in dataclasses.fields(model))
+        axes: list[Axis | None] = [h.axis for h in groups.sensitive] if takes_column else [None]
         for axis in axes:
             on = axis.name if axis else None
             for variant, probe in model.probes(axis):
-                unknown = "population" in probe.needs and groups.population is None
-                exchanged = answered and "sensitive" in probe.needs
-                if unknown or exchanged or (buckets and probe.identity):
+                lacks_population = "population" in probe.needs and groups.population is None
+                judges_answers = has_answers and "sensitive" in probe.needs
+                if lacks_population or judges_answers or (buckets and probe.identity):
                     continue
-                with_it = tuple(variant.items())
+                parameters = tuple(variant.items())
                 try:
                     if buckets and groups.written_rows is not None:
                         raise NotEvaluatedError(PERMUTED_VALUES)
                     value = float(probe.reached(groups))
-                    measured.append(MeasuredModel(name, value, on, with_it))
+                    measured.append(MeasuredModel(name, value, on, parameters))
                 except (NotEvaluatedError, UndecidedError) as error:
-                    left.append(NotEvaluated(name, on, with_it, error.fact))
-    return tuple(measured), tuple(left)
+                    not_evaluated.append(NotEvaluated(name, on, parameters, error.fact))
+    return tuple(measured), tuple(not_evaluated)
 
 
-def _utility(count: Recount, groups: Groups, schema: Schema, original: Any) -> dict[str, Any]:
+def _measure_utility(
+    count: Recount, groups: Groups, schema: Schema, original: Any
+) -> dict[str, Any]:
     """What is known without the original, and with it what was lost."""
     rows, classes = int(groups.row_counts.sum()), len(groups)
     utility: dict[str, Any] = {
@@ -363,16 +383,16 @@ def _utility(count: Recount, groups: Groups, schema: Schema, original: Any) -> d
     }
     if original is None:
         return utility
-    wanted = dataclasses.replace(schema, columns=(*schema.quasi, *schema.sensitive))
-    with open_frame(original, kinds=wanted.kinds) as frame:
-        fields = [field for field in frame.fields if field.name in wanted.names]
-        tally = encode(frame, wanted.fit(fields)).tally
+    compared = dataclasses.replace(schema, columns=(*schema.quasi, *schema.sensitive))
+    with open_frame(original, kinds=compared.kinds) as frame:
+        fields = [field for field in frame.fields if field.name in compared.names]
+        tally = encode(frame, compared.fit(fields)).tally
     both, cut = tally_with_published(tally, count)
-    lost = loss.loss(both, cut)
+    loss_share = loss.loss(both, cut)
     pooled = transport_cut(tally, cut)
     return utility | {
-        "loss": lost,
-        "granularity": 1 - lost,
+        "loss": loss_share,
+        "granularity": 1 - loss_share,
         "discernibility": discernibility.raw(both, cut),
         "non_uniform_entropy": non_uniform_entropy.non_uniform_entropy(tally, pooled),
         "rows_suppressed": suppressed.raw(both, cut),
@@ -394,7 +414,7 @@ def tally_with_published(original: Tally, count: Recount) -> tuple[Tally, Cut]:
         providers=None,
         provider=None,
         keys=np.concatenate((original.keys, cells.low[count.cut.class_].T), axis=1),
-        values=np.concatenate((original.values, _values(original, count.tally)), axis=1),
+        values=np.concatenate((original.values, _recode_values(original, count.tally)), axis=1),
         count=np.concatenate((original.count, np.zeros(count.tally.entries, np.int64))),
     )
     missing = max(0, original.rows - count.tally.rows)
@@ -407,17 +427,17 @@ def tally_with_published(original: Tally, count: Recount) -> tuple[Tally, Cut]:
     return tally, cut
 
 
-def _values(original: Tally, published: Tally) -> NDArray[np.int32]:
+def _recode_values(original: Tally, published: Tally) -> NDArray[np.int32]:
     """The published entries' sensitive values as the original's codes."""
     columns = dict(zip((axis.name for axis in published.sensitive), published.values, strict=True))
-    known = {axis.name: axis for axis in published.sensitive}
-    out = np.zeros((len(original.sensitive), published.entries), dtype=np.int32)
-    for row, axis in zip(out, original.sensitive, strict=True):
-        old = known[axis.name]
-        row[:] = axis.codes([restore_cell(leaf_value(old, code)) for code in range(old.size)])[
-            columns[axis.name]
-        ]
-    return out
+    published_axes = {axis.name: axis for axis in published.sensitive}
+    codes = np.zeros((len(original.sensitive), published.entries), dtype=np.int32)
+    for row, axis in zip(codes, original.sensitive, strict=True):
+        published_axis = published_axes[axis.name]
+        row[:] = axis.codes(
+            [restore_cell(leaf_value(published_axis, code)) for code in range(published_axis.size)]
+        )[columns[axis.name]]
+    return codes
 
 
 def transport_cut(original: Tally, cut: Cut) -> Cut:

@@ -83,8 +83,8 @@ def forecast(
     drawn by ``seed``; ``show`` names labels of classes; ``out`` is where a page is written too;
     ``reading`` says how the original and the population are written.
     """
-    wanted = parse_overlap(overlap)
-    _check_drawn(repeats, seed)
+    parsed_overlap = parse_overlap(overlap)
+    _check_draws(repeats, seed)
     if out is not None:
         check_page_place(Path(out), internal=True, name="forecast")
     all_columns = read_our_release(
@@ -99,17 +99,17 @@ def forecast(
         progress=progress,
     )
     people = all_columns.ours.people
-    share = wanted if wanted <= 1 else _part(int(wanted), people)
-    asked = OverlapScenario(share, people if rows is None else rows, l, others, confidence)
-    asked.shared(people)
+    share = parsed_overlap if parsed_overlap <= 1 else _as_share(int(parsed_overlap), people)
+    scenario = OverlapScenario(share, people if rows is None else rows, l, others, confidence)
+    scenario.shared(people)
     settings: dict[str, Any] = {
         "repeats": repeats,
         "seed": seed,
         "original": original is not None,
         "population": population is not None,
     }
-    each = _by_column(
-        all_columns, OverlapEnds.of(asked, same_people), (method, rule), settings, progress
+    each = _forecast_columns(
+        all_columns, OverlapEnds.of(scenario, same_people), (method, rule), settings, progress
     )
     result = select_worst_forecast(each)
     if out is not None:
@@ -117,7 +117,7 @@ def forecast(
     return result
 
 
-def _check_drawn(repeats: int, seed: int) -> None:
+def _check_draws(repeats: int, seed: int) -> None:
     check_whole_number("repeats", repeats, 2, 20)
     check_whole_number("seed", seed, 0)
 
@@ -129,14 +129,14 @@ class OverlapEnds:
     each: tuple[OverlapScenario, ...]
 
     @classmethod
-    def of(cls, asked: OverlapScenario, same_people: float | None) -> OverlapEnds:
+    def of(cls, scenario: OverlapScenario, same_people: float | None) -> OverlapEnds:
         """As it was told; untold, with several others, both ends."""
-        several = asked.others > 1
+        several = scenario.others > 1
         ends = ((1.0, 0.0) if several else (0.0,)) if same_people is None else (same_people,)
-        return cls(tuple(replace(asked, same_people=share) for share in ends))
+        return cls(tuple(replace(scenario, same_people=share) for share in ends))
 
 
-def _by_column(
+def _forecast_columns(
     release: OurRelease,
     ends: OverlapEnds,
     publishing: tuple[str | None, Model | str | None],
@@ -149,35 +149,41 @@ def _by_column(
         publisher = suppose_publisher(
             read.published, read.ours, *publishing, several=bool(release.by_column)
         )
-        drawn = int(settings["repeats"]), int(settings["seed"])
-        around = fit_local_distribution(read.ours, cut_coarse_partitions(read.ours))
-        tried = [
+        draws = int(settings["repeats"]), int(settings["seed"])
+        local = fit_local_distribution(read.ours, cut_coarse_partitions(read.ours))
+        ends_tried = [
             (
-                _estimates(read, around, asked, publisher, drawn, (i, len(ends.each)), progress),
-                asked,
+                _estimate_risk(
+                    read, local, scenario, publisher, draws, (i, len(ends.each)), progress
+                ),
+                scenario,
             )
-            for i, asked in enumerate(ends.each)
+            for i, scenario in enumerate(ends.each)
         ]
-        estimates, asked = max(tried, key=lambda end: end[0][0].risk)
-        compared = _compared(tried)
+        estimates, scenario = max(ends_tried, key=lambda end: end[0][0].risk)
+        compared = _compare_ends(ends_tried)
         forecasts.append(
-            _build_forecast(read, asked, publisher, estimates, {**settings, **compared})
+            _build_forecast(read, scenario, publisher, estimates, {**settings, **compared})
         )
     return forecasts
 
 
-def _compared(
-    tried: Sequence[tuple[Sequence[ExposureEstimate], OverlapScenario]],
+def _compare_ends(
+    ends_tried: Sequence[tuple[Sequence[ExposureEstimate], OverlapScenario]],
 ) -> dict[str, Any]:
     """What each end of how the others' people may coincide would expose, where both were tried."""
-    if len(tried) < 2:
+    if len(ends_tried) < 2:
         return {}
-    return {"by_same_people": {f"{end.same_people:g}": some[0].risk for some, end in tried}}
+    return {
+        "by_same_people": {
+            f"{end.same_people:g}": estimates[0].risk for estimates, end in ends_tried
+        }
+    }
 
 
 def _build_forecast(
     read: OurRelease,
-    asked: OverlapScenario,
+    scenario: OverlapScenario,
     publisher: OtherPublisher,
     estimates: Sequence[ExposureEstimate],
     options: Mapping[str, Any],
@@ -185,13 +191,13 @@ def _build_forecast(
     """The result: estimates, what was supposed, and the classes by the first, the default."""
     ours = read.ours
     settings = {
-        "overlap": asked.overlap,
-        "people": asked.shared(ours.people),
-        "others": asked.others,
-        "rows": asked.rows,
-        "l": asked.l,
-        "confidence": asked.confidence,
-        "same_people": asked.same_people if asked.others > 1 else None,
+        "overlap": scenario.overlap,
+        "people": scenario.shared(ours.people),
+        "others": scenario.others,
+        "rows": scenario.rows,
+        "l": scenario.l,
+        "confidence": scenario.confidence,
+        "same_people": scenario.same_people if scenario.others > 1 else None,
         **options,
         "method": publisher.method,
         "rule": str(publisher.rule),
@@ -205,51 +211,53 @@ def _build_forecast(
         ours.people,
         ours.classes,
         {estimate.name: estimate for estimate in estimates},
-        _exposed(read, estimates[0]),
+        _list_exposed(read, estimates[0]),
         int(
             (
                 (ours.nonblank_histogram.distinct > 0)
-                & (ours.nonblank_histogram.distinct < asked.l)
+                & (ours.nonblank_histogram.distinct < scenario.l)
             ).sum()
         ),
         settings,
         (
             *read.suppositions,
             *publisher.suppositions,
-            *_ours_again(read, asked, publisher),
-            *_worse_of(asked, options),
+            *_note_same_table(read, scenario, publisher),
+            *_note_worse_end(scenario, options),
         ),
     )
 
 
-def _worse_of(asked: OverlapScenario, settings: Mapping[str, Any]) -> tuple[str, ...]:
+def _note_worse_end(scenario: OverlapScenario, settings: Mapping[str, Any]) -> tuple[str, ...]:
     """Which of the two ways in which the others' people may coincide was taken, and the other."""
     risks = settings.get("by_same_people")
     if risks is None:
-        return asked.coincidence[:1]
-    taken, other = ("the same people in all", "independent ones")[:: 1 if asked.same_people else -1]
-    risk = risks["0" if asked.same_people else "1"]
+        return scenario.coincidence[:1]
+    chosen, other = ("the same people in all", "independent ones")[
+        :: 1 if scenario.same_people else -1
+    ]
+    risk = risks["0" if scenario.same_people else "1"]
     return (
         "nobody knows whether the same of our people are in all other releases: the forecast is "
-        f"for {taken}, the worse of the two ends; for {other} it would be {risk:.1%}",
+        f"for {chosen}, the worse of the two ends; for {other} it would be {risk:.1%}",
     )
 
 
-def _ours_again(
-    read: OurRelease, asked: OverlapScenario, publisher: OtherPublisher
+def _note_same_table(
+    read: OurRelease, scenario: OverlapScenario, publisher: OtherPublisher
 ) -> tuple[str, ...]:
     """What is to be said where another table has all of our people, and nobody else."""
     people = read.ours.people
-    if not asked.shared(people) == asked.rows == people:
+    if not scenario.shared(people) == scenario.rows == people:
         return ()
     stated = read.published.manifest or {}
     same = (stated.get("method"), stated.get("rule")) == (publisher.method, str(publisher.rule))
-    whose = "the other release" if asked.others == 1 else "every other release"
+    whose = "the other release" if scenario.others == 1 else "every other release"
     alike = ", and cut alike, by the same method under the same rule" if same else ""
     return (f"everybody of ours is in {whose} and nobody else: its table is ours{alike}",)
 
 
-def _part(overlap: int, people: int) -> float:
+def _as_share(overlap: int, people: int) -> float:
     """So many people of ours as a share."""
     if overlap > people:
         raise UsageError(
@@ -259,12 +267,12 @@ def _part(overlap: int, people: int) -> float:
     return overlap / people
 
 
-def _estimates(
+def _estimate_risk(
     read: OurRelease,
-    around: LocalDistribution,
-    asked: OverlapScenario,
+    local: LocalDistribution,
+    scenario: OverlapScenario,
     publisher: OtherPublisher,
-    drawn: tuple[int, int],
+    draws: tuple[int, int],
     turn: tuple[int, int],
     progress: Progress,
 ) -> list[ExposureEstimate]:
@@ -273,12 +281,12 @@ def _estimates(
     ``drawn``: how many repeats, by which seed; ``turn``: which of so many simulations this is.
     """
     progress("estimating", 0, 1)
-    ours, (repeats, seed), (before, runs) = read.ours, drawn, turn
-    papers = [estimate_by_paper(ours, asked, reading) for reading in READINGS]
+    ours, (repeats, seed), (before, runs) = read.ours, draws, turn
+    papers = [estimate_by_paper(ours, scenario, reading) for reading in READINGS]
     simulated = simulate(
         ours,
-        around,
-        asked,
+        local,
+        scenario,
         publisher,
         repeats=repeats,
         seed=seed,
@@ -286,17 +294,17 @@ def _estimates(
             "simulating releases", before * total + done, runs * total
         ),
     )
-    return [simulated.at(asked.l), estimate_by_closed_form(ours, around, asked), *papers]
+    return [simulated.at(scenario.l), estimate_by_closed_form(ours, local, scenario), *papers]
 
 
-def _exposed(read: OurRelease, estimate: ExposureEstimate) -> tuple[AtRisk, ...]:
+def _list_exposed(release: OurRelease, estimate: ExposureEstimate) -> tuple[AtRisk, ...]:
     """The classes that may be exposed, the likeliest first; of equals the one with fewer values."""
-    ours, published = read.ours, read.view.releases[0]
+    ours, published = release.ours, release.view.releases[0]
     values = ours.nonblank_histogram.distinct
     rows = np.bincount(ours.class_, minlength=ours.classes)
     _, first = np.unique(ours.class_, return_index=True)
     order = np.lexsort((rows, values, -estimate.classes))[:MAX_LISTED_CLASSES]
-    labels = published.labels if read.view.show else None
+    labels = published.labels if release.view.show else None
     return tuple(
         AtRisk(
             int(c) + 1,

@@ -66,26 +66,26 @@ class Look:
 
     def describe_unique(self) -> str:
         """How many people stand out, and what undecided columns would add."""
-        every = [column.name for column in self.schema.quasi]
-        quasi = [name for name in every if name in self.columns]
+        all_quasi = [column.name for column in self.schema.quasi]
+        quasi = [name for name in all_quasi if name in self.columns]
         lines = []
-        if every and not self.is_unsettled:
-            some = not self.counts_all_quasi
-            which = f"{len(quasi):,} of the {len(every):,} quasi-identifiers" if some else ""
+        if all_quasi and not self.is_unsettled:
+            is_partial = not self.counts_all_quasi
+            which = f"{len(quasi):,} of the {len(all_quasi):,} " if is_partial else "the "
             lines.append(
-                f"{'At least ' * some}{self.unique:,} of {self.rows:,} {self.units} "
+                f"{'At least ' * is_partial}{self.unique:,} of {self.rows:,} {self.units} "
                 f"({self.unique / self.rows:.1%}) are unique on "
-                f"{which or 'the quasi-identifiers'}: {', '.join(quasi if some else every)}."
+                f"{which}quasi-identifiers: {', '.join(quasi)}."
             )
-        elif not every:
+        elif not all_quasi:
             lines.append("No column is a quasi-identifier yet.")
         if undecided := self.schema.undecided:
             columns = "1 column is" if len(undecided) == 1 else f"{len(undecided):,} columns are"
-            also = " as well" if every else ""
-            some = any(column.name not in self.columns for column in undecided)
+            also = " as well" if all_quasi else ""
+            is_partial = any(column.name not in self.columns for column in undecided)
             lines.append(
                 f"{columns} undecided: whoever knows {'it' if len(undecided) == 1 else 'them'}"
-                f"{also} finds {'at least ' * some}{self.unique_with_undecided:,} of "
+                f"{also} finds {'at least ' * is_partial}{self.unique_with_undecided:,} of "
                 f"{self.rows:,} {self.units} unique ({self.unique_with_undecided / self.rows:.1%})."
             )
         return "\n".join(lines)
@@ -108,11 +108,11 @@ class Look:
     def overlooked(self) -> list[tuple[str, int, int]]:
         """Columns left out of the quasi-identifier: name, unique people without and with it."""
         by_columns = {subset.columns: subset.uniques for subset in self.subsets}
-        known = self._quasi()
+        quasi = self._quasi()
         candidates = [
-            (name, self.unique, by_columns[tuple(sorted((*known, i)))])
+            (name, self.unique, by_columns[tuple(sorted((*quasi, i)))])
             for i, name in enumerate(self.columns)
-            if i not in known
+            if i not in quasi
         ]
         return sorted(candidates, key=lambda candidate: -candidate[2])
 
@@ -178,12 +178,12 @@ def look(source: Any, schema: Schema | None = None, **reading: Any) -> Look:
     """Look at a table: suggested roles with reasons, and the risk of each subset of columns."""
     with open_frame(source, kinds=schema.kinds if schema else None, **reading) as frame:
         profiles = frame.profile()
-        suggested = _stated(Schema.suggest(frame), schema)
+        suggested = _apply_stated_roles(Schema.suggest(frame), schema)
         columns = _find_known_columns(frame.fields, profiles, suggested)
-        subsets, steps, unique = _subsets(frame, columns, suggested)
+        subsets, steps, unique = _measure_subsets(frame, columns, suggested)
     rows = next(iter(profiles.values())).rows
     dropped = [column for column in suggested.columns if column.role in DROPPED]
-    asked = [] if suggested.person else ask_for_person_column(profiles, dropped)
+    questions = [] if suggested.person else ask_for_person_column(profiles, dropped)
     return Look(
         rows,
         frame.fields,
@@ -193,18 +193,18 @@ def look(source: Any, schema: Schema | None = None, **reading: Any) -> Look:
         subsets,
         steps,
         unique,
-        tuple(asked),
+        tuple(questions),
     )
 
 
-def _stated(suggested: Schema, schema: Schema | None) -> Schema:
+def _apply_stated_roles(suggested: Schema, schema: Schema | None) -> Schema:
     """The suggestion, with what the publisher has decided already in its place."""
-    named = schema.expand(suggested.names).columns if schema else ()
-    own = {column.name: column for column in named}
-    return Schema(tuple(own.get(column.name, column) for column in suggested.columns))
+    stated_columns = schema.expand(suggested.names).columns if schema else ()
+    stated = {column.name: column for column in stated_columns}
+    return Schema(tuple(stated.get(column.name, column) for column in suggested.columns))
 
 
-def _subsets(
+def _measure_subsets(
     frame: Frame, columns: Sequence[str], schema: Schema
 ) -> tuple[tuple[Subset, ...], tuple[Subset, ...], int]:
     """The risk of subsets of the columns, and of the quasi-identifiers one after the other.
@@ -217,16 +217,16 @@ def _subsets(
     if not columns:
         return (), (), 0
     kinds = {field.name: field.kind for field in frame.fields}
-    quasi = Schema(tuple(Column(name, "quasi", kinds[name], Flat()) for name in columns))
-    tally = encode(frame, quasi).tally
+    counted_schema = Schema(tuple(Column(name, "quasi", kinds[name], Flat()) for name in columns))
+    tally = encode(frame, counted_schema).tally
     counted = tally.keys, [axis.size for axis in tally.quasi], tally.count
-    known = [i for i, name in enumerate(columns) if schema.column(name).role == "quasi"]
-    others = [(*known, i) for i in range(len(columns)) if i not in known]
+    quasi_at = [i for i, name in enumerate(columns) if schema.column(name).role == "quasi"]
+    others = [(*quasi_at, i) for i in range(len(columns)) if i not in quasi_at]
     undecided = [i for i, name in enumerate(columns) if schema.column(name).role == "undecided"]
-    together = tuple(sorted((*known, *undecided)))
+    together = tuple(sorted((*quasi_at, *undecided)))
     subsets = tuple(subset_risks(*counted, [*others, together] if together else others))
     unique = next((subset.uniques for subset in subsets if subset.columns == together), 0)
-    return subsets, tuple(rank_revealing_columns(*counted, known)), unique
+    return subsets, tuple(rank_revealing_columns(*counted, quasi_at)), unique
 
 
 def _find_known_columns(

@@ -47,7 +47,7 @@ from shoal.releases.verification import keep_columns_error
 
 EXACT = "exact"
 UNDECIDED = " at least; of more it cannot be decided in time"
-RECORDS = 20
+MAX_RECORDS = 20
 """So many of the rows that a coalition leaves are listed."""
 
 
@@ -195,28 +195,28 @@ def m_privacy(
     """
     if one_row is not None:
         reading = {**reading, "one_row": parse_one_row(one_row, schema)}
-    asked = _against(rule, m)
-    _verifier(verifier)  # one that there is not is refused before anything is read
+    requirement = _wrap_rule(rule, m)
+    _choose_verifier(verifier)  # one that there is not is refused before anything is read
     return judge_coalitions(
-        count_providers(table, schema, accept_keep, **reading), asked, verifier, show
+        count_providers(table, schema, accept_keep, **reading), requirement, verifier, show
     )
 
 
 def judge_coalitions(
-    count: CountedProviders, asked: MPrivacy, verifier: str = EXACT, show: bool = False
+    count: CountedProviders, requirement: MPrivacy, verifier: str = EXACT, show: bool = False
 ) -> MPrivate:
     """How what was counted stands against coalitions."""
-    groups = Groups.of(count.tally, count.cut, list_joint_columns(asked.rule))
+    groups = Groups.of(count.tally, count.cut, list_joint_columns(requirement.rule))
     n = groups.contributed.provider.size
-    check_providers(groups.contributed.provider, asked.m)
-    collusion, checks = _verifier(verifier)(asked, groups)
-    each = asked.per_class(groups)  # by bisection, which may pass over what was decided here
-    each = np.where(collusion.broken, each, np.maximum(each, asked.m))
+    check_providers(groups.contributed.provider, requirement.m)
+    collusion, checks = _choose_verifier(verifier)(requirement, groups)
+    each = requirement.per_class(groups)  # by bisection, which may pass over what was decided here
+    each = np.where(collusion.broken, each, np.maximum(each, requirement.m))
     largest = int(min(each.min(), n - 1))
-    worst = _worst(count, groups, collusion, asked.m, show)
+    worst = _find_worst_breach(count, groups, collusion, requirement.m, show)
     return MPrivate(
-        str(asked.rule),
-        asked.m,
+        str(requirement.rule),
+        requirement.m,
         worst is None,
         count.how,
         int(groups.rows.sum()),
@@ -227,14 +227,14 @@ def judge_coalitions(
         None if largest < 0 else largest,
         tuple(int((each >= m).sum()) for m in range(n)),
         int((groups.contributed.provider_counts == 1).sum()),
-        _beyond(count, groups, replace(asked, m=largest + 1), show),
+        _find_next_breach(count, groups, replace(requirement, m=largest + 1), show),
         tuple(np.minimum(each, n - 1)[count.order].astype(int).tolist()),
         verifier,
         checks,
     )
 
 
-def _against(rule: Model | str | Iterable[Model | str], m: int) -> MPrivacy:
+def _wrap_rule(rule: Model | str | Iterable[Model | str], m: int) -> MPrivacy:
     """The rule, wrapped; one that is about coalitions already would ask for two m."""
     model = parse_rule(rule)
     if "provider" in model.needs:
@@ -245,30 +245,33 @@ def _against(rule: Model | str | Iterable[Model | str], m: int) -> MPrivacy:
     return MPrivacy(m, model)
 
 
-Ask = Callable[[MPrivacy, Groups], tuple[Collusion, int]]
+Verifier = Callable[[MPrivacy, Groups], tuple[Collusion, int]]
 """Answers for each class which coalition breaks it, and says how many checks that took."""
 
 
-def _verifier(name: str) -> Ask:
+def _choose_verifier(name: str) -> Verifier:
     if name == EXACT:
-        return _exactly
-    known = verifiers()
-    if name not in known:
-        raise UsageError(f"There is no verifier {name!r}.", f"known: {', '.join(known)}.")
+        return _judge_exactly
+    paper_verifiers = verifiers()
+    if name not in paper_verifiers:
+        raise UsageError(f"There is no verifier {name!r}.", f"known: {', '.join(paper_verifiers)}.")
 
-    def ask(asked: MPrivacy, groups: Groups) -> tuple[Collusion, int]:
+    def judge(requirement: MPrivacy, groups: Groups) -> tuple[Collusion, int]:
         one_by_one = (groups.take(np.array([class_])) for class_ in range(len(groups)))
-        outcomes = [known[name](asked.rule, class_groups, asked.m) for class_groups in one_by_one]
+        outcomes = [
+            paper_verifiers[name](requirement.rule, class_groups, requirement.m)
+            for class_groups in one_by_one
+        ]
         return Collusion.from_coalitions([outcome.coalition for outcome in outcomes]), sum(
             outcome.checks for outcome in outcomes
         )
 
-    return ask
+    return judge
 
 
-def _exactly(asked: MPrivacy, groups: Groups) -> tuple[Collusion, int]:
-    most = count_members(groups.contributed, asked.m)
-    return find_breaches(asked.rule, groups, most), len(groups)
+def _judge_exactly(requirement: MPrivacy, groups: Groups) -> tuple[Collusion, int]:
+    max_members = count_members(groups.contributed, requirement.m)
+    return find_breaches(requirement.rule, groups, max_members), len(groups)
 
 
 @dataclass(frozen=True)
@@ -367,7 +370,7 @@ def _refuse_buckets(manifest: dict[str, Any]) -> None:
         )
 
 
-def _worst(
+def _find_worst_breach(
     count: CountedProviders, groups: Groups, collusion: Collusion, m: int, show: bool
 ) -> Breach | None:
     """The broken class that is left with the fewest rows; the first of several."""
@@ -375,8 +378,8 @@ def _worst(
     if not len(broken):
         return None
     rows = groups.contributed.providers
-    own = (rows.value[:, np.newaxis] == collusion.members[rows.class_]).any(axis=1)
-    left = rows.sum(np.where(own, 0, rows.count))
+    coalition_rows = (rows.value[:, np.newaxis] == collusion.members[rows.class_]).any(axis=1)
+    left = rows.sum(np.where(coalition_rows, 0, rows.count))
     class_ = int(broken[left[broken].argmin()])
     coalition = collusion.of(class_) or ()
     return Breach(
@@ -384,23 +387,25 @@ def _worst(
         len(coalition),
         int(groups.rows[class_]),
         int(left[class_]),
-        _distinct(groups.contributions[: len(count.tally.sensitive)], class_, coalition),
+        _count_distinct(groups.contributions[: len(count.tally.sensitive)], class_, coalition),
         tuple(sorted(format_value(rows.axis.leaves[code]) for code in coalition)),
-        tuple(count.left(class_, coalition)[:RECORDS].tolist()),
+        tuple(count.left(class_, coalition)[:MAX_RECORDS].tolist()),
         count.labels(class_) if show else None,
     )
 
 
-def _beyond(count: CountedProviders, groups: Groups, asked: MPrivacy, show: bool) -> Breach | None:
+def _find_next_breach(
+    count: CountedProviders, groups: Groups, requirement: MPrivacy, show: bool
+) -> Breach | None:
     """What breaks at more than what is asked for; None too where that would take too long."""
     try:
-        collusion, _ = _exactly(asked, groups)
+        collusion, _ = _judge_exactly(requirement, groups)
     except UndecidedError:
         return None
-    return _worst(count, groups, collusion, asked.m, show)
+    return _find_worst_breach(count, groups, collusion, requirement.m, show)
 
 
-def _distinct(
+def _count_distinct(
     columns: Iterable[Contributions], class_: int, coalition: tuple[int, ...]
 ) -> dict[str, int]:
     """How many values of each sensitive column a class has without the coalition's rows."""

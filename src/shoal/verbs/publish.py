@@ -10,7 +10,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import replace as changed
+from dataclasses import replace as replace_fields
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -328,9 +328,9 @@ def _read_and_publish(source: Any, request: Request, after: Any) -> Release:
     request.progress("reading", 0, 1)
     with ExitStack() as stack:
         frame, schema = _open_table(stack, source, schema, request)
-        request = changed(request, style=_choose_style(frame, request))
+        request = replace_fields(request, style=_choose_style(frame, request))
         fitted, notes = add_automatic_levels(
-            frame, changed(request, schema=schema.fit(frame.fields))
+            frame, replace_fields(request, schema=schema.fit(frame.fields))
         )
         try:
             release = _draft_and_place(frame, fitted)
@@ -345,11 +345,13 @@ def _read_and_publish(source: Any, request: Request, after: Any) -> Release:
     notes += note_rows_beyond_bounds(release.private.get(BEYOND, {}), "answered for")
     notes += [] if request.spend is None else list_cautions(request.spend, seed=request.seed)
     notes += replaced
-    named = [] if request.form == RANDOMISED else [column.name for column in schema.sensitive]
-    bare = find_unjudged_columns(request.rule, named)
-    notes += [describe_unjudged_columns(bare)] if bare else []
-    release = changed(release, private={**release.private, "unjudged": bare, "repeats": repeats})
-    release = changed(release, private={**release.private, "notes": notes})
+    sensitive = [] if request.form == RANDOMISED else [column.name for column in schema.sensitive]
+    unjudged = find_unjudged_columns(request.rule, sensitive)
+    notes += [describe_unjudged_columns(unjudged)] if unjudged else []
+    release = replace_fields(
+        release, private={**release.private, "unjudged": unjudged, "repeats": repeats}
+    )
+    release = replace_fields(release, private={**release.private, "notes": notes})
     return _note_public_before(release, request.schema, schema) if list_earlier(after) else release
 
 
@@ -417,9 +419,9 @@ def _open_table(
     stack: ExitStack, source: Any, schema: Schema, request: Request
 ) -> tuple[Frame, Schema]:
     """The table, and its schema with the kinds of the release that the new one is based on."""
-    some = open_frame if request.like is None else open_partial_frame
+    open_source = open_frame if request.like is None else open_partial_frame
     reading = {**request.reading, "one_row": request.one_row, "left_out": _choose_left_out(request)}
-    frame = stack.enter_context(some(source, kinds=schema.kinds, **reading))
+    frame = stack.enter_context(open_source(source, kinds=schema.kinds, **reading))
     frame.check_header()
     if request.based_on is None:
         return frame, schema
@@ -440,10 +442,10 @@ def _choose_left_out(request: Request) -> LeftOut | None:
     return lambda names: [column.name for column in request.schema.expand(names).drop]
 
 
-def _note_public_before(release: Release, asked: Schema, judged: Schema) -> Release:
+def _note_public_before(release: Release, requested: Schema, judged: Schema) -> Release:
     """The release with the columns that are quasi-identifiers because others published them."""
-    public = [c.name for c in judged.columns if c.role != asked.column(c.name).role]
-    return changed(release, private={**release.private, "public_before": public})
+    public = [c.name for c in judged.columns if c.role != requested.column(c.name).role]
+    return replace_fields(release, private={**release.private, "public_before": public})
 
 
 def _schema_after(request: Request, after: Any) -> Schema:
@@ -472,8 +474,8 @@ def _build_manifest(
     draft: Draft, request: Request, before: EarlierRelease | None
 ) -> dict[str, Any]:
     """The manifest, as far as it is known before the file is written."""
-    about = record.build_manifest(request, draft.counts(), before.sha256 if before else None)
-    return about | draft.describe_answers() if isinstance(draft, RandomisedDraft) else about
+    manifest = record.build_manifest(request, draft.counts(), before.sha256 if before else None)
+    return manifest | draft.describe_answers() if isinstance(draft, RandomisedDraft) else manifest
 
 
 def _draft_classes(frame: Frame, request: Request, before: EarlierRelease | None) -> Draft:
@@ -488,13 +490,13 @@ def _draft_classes(frame: Frame, request: Request, before: EarlierRelease | None
         plan = _survey_table(frame, request, find_earlier_values(before, request.schema))
         return BasedOnDraft(frame, plan, request, before)
     if request.like is not None:
-        readable = changed(request, schema=request.like.readable(request.schema))
+        readable = replace_fields(request, schema=request.like.readable(request.schema))
         plan = _survey_table(
             frame, readable, request.like.label_examples(request.schema), survey_with_unknown_values
         )
         return LikeDraft(frame, plan, request, request.like)
     if request.form == RANDOMISED:
-        blind = changed(request, schema=hide_sensitive_columns(request.schema))
+        blind = replace_fields(request, schema=hide_sensitive_columns(request.schema))
         return RandomisedDraft.of(frame, _survey_table(frame, blind), request)
     plan = _survey_table(frame, request)
     if request.form == BUCKETS:
@@ -544,42 +546,42 @@ def _write_verify_move(
         table = public / f"table.{request.format}"
         write = write_buckets if request.form == BUCKETS else write_rows
         defused = write(draft, request, table, private, key)
-        about = _build_manifest(draft, request, before)
+        manifest = _build_manifest(draft, request, before)
         files = record.hash_files(table, record.locate_values_file(request, table))
-        about |= {"defused_cells": defused, **files}
+        manifest |= {"defused_cells": defused, **files}
         if isinstance(draft, InvariantDraft):
-            about |= draft.write_counterfeits(public)
+            manifest |= draft.write_counterfeits(public)
         origin = folder.fingerprint_source(frame, key)
-        verdict = _recount_written_file(table, private, request, about, key)
+        verdict = _recount_written_file(table, private, request, manifest, key)
         if before is not None:
             shown = record.published_schema(request.schema)
             now = read_classified_rows(table, shown, private, **request.style.reading())
             _compare_with_earlier(frame, request, draft, before, now, key)
-        about |= {"rows": verdict.rows, "classes": verdict.classes}
-        write_new_json(public / MANIFEST_NAME, about)
-        sealed = {
+        manifest |= {"rows": verdict.rows, "classes": verdict.classes}
+        write_new_json(public / MANIFEST_NAME, manifest)
+        private_facts = {
             "key": key.hex(),
             "input": origin,
             **record.as_companion_hashes(files),
             **hash_private_rows(private),
         }
-        sealed |= sketch_for_companion(frame, request.schema)
+        private_facts |= sketch_for_companion(frame, request.schema)
         facts = (
             draft.facts()
-            | select_counterfeit_promise(about)
-            | record.select_noise_statements(about)
+            | select_counterfeit_promise(manifest)
+            | record.select_noise_statements(manifest)
         )
         facts |= {"repeats": ask_about_repeats(frame, request.schema)}
-        companion = record.build_companion(request, verdict, facts, **sealed)
+        companion = record.build_companion(request, verdict, facts, **private_facts)
         write_new_json(private / folder.COMPANION, companion, 0o600)
         with admit_while_moving(
-            request, Release(about, verdict, public, private), frame
+            request, Release(manifest, verdict, public, private), frame
         ) as admitted:
             request.progress("moving into place", 0, 1)
             folder.move_into_place(
                 (private, companion_place), (public, out), replace=request.replace
             )
-    return Release(about, verdict, out, companion_place, draft.facts() | admitted)
+    return Release(manifest, verdict, out, companion_place, draft.facts() | admitted)
 
 
 def _compare_with_earlier(
@@ -599,7 +601,7 @@ def _compare_with_earlier(
 
 
 def _recount_written_file(
-    table: Path, private: Path, request: Request, about: dict[str, Any], key: bytes
+    table: Path, private: Path, request: Request, manifest: dict[str, Any], key: bytes
 ) -> Verdict:
     """Verify the file that was just written, before anybody else can see it.
 
@@ -625,18 +627,18 @@ def _recount_written_file(
             RowFacts(
                 own=True,
                 providers=providers,
-                counterfeits=read_counterfeits(table, about),
+                counterfeits=read_counterfeits(table, manifest),
                 persons=read_keyed_persons(private, request.schema, key),
             ),
             population=request.population,
             accept_keep=accepted,
         )
-        verdict = add_answer_judgement(verdict, frame, about)
+        verdict = add_answer_judgement(verdict, frame, manifest)
     if not verdict.holds:
         raise NotMetError(
             f"The written file does not meet the rule:\n{verdict}",
             "cells that a spreadsheet would run were changed and now equal others; correct them."
-            if about["defused_cells"]
+            if manifest["defused_cells"]
             else f"the method {request.method} does not guarantee this rule; use another.",
         )
     return verdict

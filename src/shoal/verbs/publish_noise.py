@@ -84,40 +84,40 @@ def _stated_spend(form: NoiseForm, request: NoisyRequest) -> Spend:
 def place_noise_release(
     frame: Frame,
     form: NoiseForm,
-    drawn: NoiseDraft,
+    draft: NoiseDraft,
     request: NoisyRequest,
     out: Path,
     facts: dict[str, Any],
 ) -> Release:
     """Write, verify and move: either the whole release is there afterwards, or nothing is."""
     final, key = request.companion or folder.default_companion(out), secrets.token_bytes(32)
-    about = build_noise_manifest(form, request, drawn.marginals, drawn.table.num_rows)
+    manifest = build_noise_manifest(form, request, draft.marginals, draft.table.num_rows)
     with folder.make_aside(out, final) as parts:
         public, private = folder.make_public_and_private(*parts)
         table = public / f"table.{request.format}"
         request.progress("writing", 0, 1)
-        defused = write_whole_table(table, drawn.table)
-        about |= {"defused_cells": defused, **record.hash_files(table, None)}
+        defused = write_whole_table(table, draft.table)
+        manifest |= {"defused_cells": defused, **record.hash_files(table, None)}
         request.progress("verifying", 0, 1)
-        verdict = recount_noise(table, about)
-        write_new_json(public / MANIFEST_NAME, about)
-        companion = _companion(form, request, verdict, about, facts)
+        verdict = recount_noise(table, manifest)
+        write_new_json(public / MANIFEST_NAME, manifest)
+        companion = _build_companion(form, request, verdict, manifest, facts)
         companion |= {"key": key.hex(), "input": folder.fingerprint_source(frame, key)}
         companion |= sketch_for_companion(frame, request.schema)
         write_new_json(private / folder.COMPANION, companion, 0o600)
         with admit_while_moving(
-            request, Release(about, verdict, public, private), frame
+            request, Release(manifest, verdict, public, private), frame
         ) as admitted:
             request.progress("moving into place", 0, 1)
             folder.move_into_place((private, final), (public, out), replace=request.replace)
-    return Release(about, verdict, out, final, facts | admitted)
+    return Release(manifest, verdict, out, final, facts | admitted)
 
 
-def _companion(
+def _build_companion(
     form: NoiseForm,
     request: NoisyRequest,
     verdict: Verdict,
-    about: dict[str, Any],
+    manifest: dict[str, Any],
     facts: dict[str, Any],
 ) -> dict[str, Any]:
     """The private record: what the manifest promised, and what only the publisher may know."""
@@ -133,13 +133,13 @@ def _companion(
         "releasable",
     )
     return {
-        **{name: about[name] for name in repeated},
+        **{name: manifest[name] for name in repeated},
         **record.describe_people(request.schema, request.one_row),
         **record.describe_row_draw(request.one_row),
         "seed": request.seed,
         "schema": record.inline_taxonomies(form.plan.schema).to_toml(),
         "verdict": verdict.to_json(),
-        "table_sha256": about["sha256"],
+        "table_sha256": manifest["sha256"],
         **facts,
     }
 
@@ -165,11 +165,11 @@ def publish_noisy(source: Any, request: NoisyRequest) -> Release:
     if request.out is not None:
         companion = request.companion or folder.default_companion(request.out)
         folder.check_output_free(request.out, companion, request.replace)
-    with open_ledger(request) as asked:
-        return _released(source, asked)
+    with open_ledger(request) as recordable:
+        return _read_and_publish(source, recordable)
 
 
-def _released(source: Any, request: NoisyRequest) -> Release:
+def _read_and_publish(source: Any, request: NoisyRequest) -> Release:
     """Plan by the schema, then read the table once, count, add noise, and publish."""
     request.progress("reading", 0, 1)
     reading = {**request.reading, "one_row": request.one_row}
@@ -179,27 +179,27 @@ def _released(source: Any, request: NoisyRequest) -> Release:
         if request.out is None:
             return _describe_dry_run(form, request)
         check_one_row_each(frame, request.schema)
-        asked = ask_about_repeats(frame, request.schema)
+        repeats = ask_about_repeats(frame, request.schema)
         measured = MeasuredTable.of(frame, form.plan, form.marginals)
-        drawn = form.draft(measured, create_seeded_generator(request.seed))
+        draft = form.draft(measured, create_seeded_generator(request.seed))
         request.progress("measuring utility", 0, 1)
         tally = tally_original(frame, form.plan.schema, measured.names)
-        useful = measure_noise_utility(tally, form.plan, drawn.estimates) | {
+        utility = measure_noise_utility(tally, form.plan, draft.estimates) | {
             "bins": measure_bin_loss(tally, measured)
         }
         facts = {
-            "utility": useful,
+            "utility": utility,
             "rows": measured.rows,
             **_explain_noise(form),
-            "repeats": asked,
+            "repeats": repeats,
             "notes": [
-                *asked,
+                *repeats,
                 *list_noise_notes(measured, request.spend, request.seed),
                 *describe_marks(field for field in frame.fields if field.name in measured.names),
                 *note_replaced_release(request.out, request.replace),
             ],
         }
-        return place_noise_release(frame, form, drawn, request, request.out, facts)
+        return place_noise_release(frame, form, draft, request, request.out, facts)
 
 
 def choose_noise_form(plan: MarginalPlan, request: NoisyRequest) -> NoiseForm:
@@ -211,11 +211,11 @@ def choose_noise_form(plan: MarginalPlan, request: NoisyRequest) -> NoiseForm:
 
 def _describe_dry_run(form: NoiseForm, request: NoisyRequest) -> Release:
     """The outcome of a dry run."""
-    about = build_noise_manifest(form, request, form.marginals)
-    verdict, facts = judge_spend(about), _explain_noise(form)
+    manifest = build_noise_manifest(form, request, form.marginals)
+    verdict, facts = judge_spend(manifest), _explain_noise(form)
     rows = facts["expected"]["cells"] if request.form == COUNTS else 0
     outcome = Verdict(verdict.holds, "by construction", rows, 0, (verdict,))
-    return Release(about, outcome, private={**facts, "notes": list_cautions(request.spend)})
+    return Release(manifest, outcome, private={**facts, "notes": list_cautions(request.spend)})
 
 
 def _explain_noise(form: NoiseForm) -> dict[str, Any]:

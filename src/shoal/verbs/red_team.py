@@ -57,10 +57,10 @@ class RedTeam:
             {**finding.to_json(), "harm": measure_harm(finding)} for finding in self.findings
         ]
         skipped = [{"attack": name, "reason": reason} for name, reason in self.skipped]
-        about = {"edition": EDITION, "attack": RED_TEAM, "rate": self.rate}
+        head = {"edition": EDITION, "attack": RED_TEAM, "rate": self.rate}
         columns = [summarise_finding(finding) for finding in self.columns]
         return to_json_object(
-            {**about, "findings": findings, "by_column": columns, "skipped": skipped}
+            {**head, "findings": findings, "by_column": columns, "skipped": skipped}
         )
 
     def __str__(self) -> str:
@@ -145,111 +145,117 @@ def red_team(
     where none can run, that is an error, and so is one that was given options of its own: what
     was asked must not be lost among the others. Arguments as in ``shoal.attack``.
     """
-    asked = AttackRequest(
+    request = AttackRequest(
         on=on, sample=sample, seed=seed, relation=relation, progress=progress, options=options
     )
     check_attack_options(RED_TEAM, options)
-    known = build_context(
+    context = build_context(
         as_release_list(releases), schema, targets, control, show, progress, reading, names
     )
-    known = known.sampled(sample, seed)
+    context = context.sampled(sample, seed)
     findings: list[Finding] = []
     skipped: list[tuple[str, str]] = []
     for i, name in enumerate(attacks()):
         progress("attacking", i, len(attacks()))
-        for which in _groups(name, len(known.releases)):
-            about = _names(known, which)
-            outcome = attempt_attack(name, known, which, asked)
+        for release_numbers in _group_releases(name, len(context.releases)):
+            prefix = _name_releases(context, release_numbers)
+            outcome = attempt_attack(name, context, release_numbers, request)
             if isinstance(outcome, Finding):
-                findings.append(_introduced(outcome, about))
+                findings.append(_prefix_sentences(outcome, prefix))
                 skipped += [(f"{name} on {column}", why) for column, why in outcome.not_evaluated]
-            elif _wanted(name, options):
+            elif _has_own_option(name, options):
                 raise outcome
             else:
                 of_data = isinstance(outcome, InputError)
-                skipped.append((name, (about if of_data else "") + describe_error(outcome)))
+                skipped.append((name, (prefix if of_data else "") + describe_error(outcome)))
     if not findings:
         reasons = dict.fromkeys(reason for _, reason in skipped)
         raise UsageError("No attack can run on what is given.", " ".join(reasons))
     return RedTeam(rank_findings(findings), tuple(dict.fromkeys(skipped)))
 
 
-def _groups(name: str, count: int) -> list[tuple[int, ...]]:
+def _group_releases(name: str, count: int) -> list[tuple[int, ...]]:
     """The releases that an attack takes at once: all, each pair, or each one.
 
     One that counts the rows of the last release takes each with all that were given before it, so
     that every combination of releases is looked at, and nobody's rows are left out.
     """
-    most = needs_of(name).max_releases
+    max_releases = needs_of(name).max_releases
     if needs_of(name).targets_last_release and count > 1:
         return [tuple(range(number)) for number in range(2, count + 1)]
-    if most is None or count <= most:
+    if max_releases is None or count <= max_releases:
         return [tuple(range(count))]
-    return list(combinations(range(count), most))
+    return list(combinations(range(count), max_releases))
 
 
-def _names(known: AttackContext, which: Sequence[int]) -> str:
+def _name_releases(context: AttackContext, release_numbers: Sequence[int]) -> str:
     """The releases that are attacked, to begin a sentence with, where they are not all."""
-    if len(which) == len(known.releases):
+    if len(release_numbers) == len(context.releases):
         return ""
-    return " and ".join(known.releases[i].name for i in which) + ": "
+    return " and ".join(context.releases[i].name for i in release_numbers) + ": "
 
 
 def attempt_attack(
-    name: str, known: AttackContext, which: Sequence[int], asked: AttackRequest
+    name: str, context: AttackContext, release_numbers: Sequence[int], request: AttackRequest
 ) -> Finding | UsageError | InputError:
     """What an attack on some of the releases found, or why it did not run.
 
     The finding counts releases as they were given, not as the attack saw them.
     """
-    wrong = (
-        _supposing(name, asked.options)
-        or _unrelated(name, len(which), asked.relation)
-        or find_usage_error(name, len(which), asked.relation, known.targets is not None)
-        or find_unmet_need(name, known, which, asked)
+    refusal = (
+        _find_unstated_supposition(name, request.options)
+        or _find_unstated_relation(name, len(release_numbers), request.relation)
+        or find_usage_error(
+            name, len(release_numbers), request.relation, context.targets is not None
+        )
+        or find_unmet_need(name, context, release_numbers, request)
     )
-    if wrong is not None:
-        return wrong
+    if refusal is not None:
+        return refusal
     try:
-        finding = run_attack(name, known, which, asked)
+        finding = run_attack(name, context, release_numbers, request)
     except (InputError, UsageError) as error:  # options that this data does not allow
         return error
-    each = tuple(_renumbered(column_finding, which) for column_finding in finding.by_column)
-    return replace(_renumbered(finding, which), by_column=each)
+    column_findings = tuple(
+        _renumber_table(column_finding, release_numbers) for column_finding in finding.by_column
+    )
+    return replace(_renumber_table(finding, release_numbers), by_column=column_findings)
 
 
-def _renumbered(finding: Finding, which: Sequence[int]) -> Finding:
+def _renumber_table(finding: Finding, release_numbers: Sequence[int]) -> Finding:
     """The finding with the release whose rows it names counted among all that were given."""
     word, _, number = finding.table.partition(" ")
-    return replace(finding, table=f"{word} {which[int(number) - 1] + 1}" if number else word)
+    return replace(
+        finding, table=f"{word} {release_numbers[int(number) - 1] + 1}" if number else word
+    )
 
 
-def _introduced(finding: Finding, about: str) -> Finding:
+def _prefix_sentences(finding: Finding, prefix: str) -> Finding:
     """The finding with its sentences beginning with the releases that they are about."""
-    each = tuple(
-        replace(column_finding, sentence=about + column_finding.sentence)
+    column_findings = tuple(
+        replace(column_finding, sentence=prefix + column_finding.sentence)
         for column_finding in finding.by_column
     )
-    return replace(finding, sentence=about + finding.sentence, by_column=each)
+    return replace(finding, sentence=prefix + finding.sentence, by_column=column_findings)
 
 
-def _wanted(name: str, options: Mapping[str, Any]) -> bool:
+def _has_own_option(name: str, options: Mapping[str, Any]) -> bool:
     """Whether an attack was given an option that no other has."""
     return any(options.get(option) is not None for option in list_own_options(name))
 
 
-def _supposing(name: str, options: Mapping[str, Any]) -> UsageError | None:
+def _find_unstated_supposition(name: str, options: Mapping[str, Any]) -> UsageError | None:
     """Nobody is shown to know what it supposes: whoever wants it in the ranking says so."""
     option = needs_of(name).supposition_option
-    if not option or _wanted(name, options):
+    if not option or _has_own_option(name, options):
         return None
     return UsageError(f"{name} supposes what nobody is shown to know.", f"say how much: {option}.")
 
 
-def _unrelated(name: str, count: int, relation: str) -> UsageError | None:
+def _find_unstated_relation(name: str, count: int, relation: str) -> UsageError | None:
     """Nobody said that the releases are of one table: an attack that assumes it would mislead."""
-    wanted = needs_of(name)
-    if not wanted.relation or relation == wanted.relation or count < wanted.releases:
+    needs = needs_of(name)
+    if not needs.relation or relation == needs.relation or count < needs.releases:
         return None
-    words, flag = RELATIONS[wanted.relation]
+    words, flag = RELATIONS[needs.relation]
     return UsageError(f"{name} needs {words}.", f"if they are, add {flag}.")

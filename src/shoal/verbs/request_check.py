@@ -34,7 +34,7 @@ from shoal.releases.people import parse_one_row
 from shoal.releases.reader import find_release_unchecked, parse_released_schema
 from shoal.reports.document import check_page_place
 
-Stated = Schema | None | Callable[[], Schema | None]
+SchemaSource = Schema | None | Callable[[], Schema | None]
 """A schema, or what reads one."""
 
 
@@ -43,7 +43,7 @@ def check_request(
     tables: Sequence[Any] = (),
     releases: Sequence[Any] = (),
     files: Sequence[Any] = (),
-    schema: Stated = None,
+    schema: SchemaSource = None,
     some_columns: bool = True,
     rules: Sequence[str] = (),
     one_column_each: bool = False,
@@ -81,34 +81,38 @@ def check_request(
     Hint: write k=5.
     its parameters are: order.
     """
-    stated, amiss = try_making(lambda: schema() if callable(schema) else schema)
+    parsed_schema, schema_error = try_making(lambda: schema() if callable(schema) else schema)
     parsed = [try_making(partial(parse_rule, text)) for text in rules]
     models = [model for model, error in parsed if error is None and model is not None]
     sources = [table for table in tables if isinstance(table, str | Path)]
     published = [release for release in releases if release is not None]
-    columns = _find_columns([*sources, *published], stated) if on and amiss is None else None
+    columns = (
+        _find_columns([*sources, *published], parsed_schema)
+        if on and schema_error is None
+        else None
+    )
     ShoalError.collect(
         *further,
         *(partial(raise_if_error, error) for _, error in parsed),
-        partial(raise_if_error, amiss),
+        partial(raise_if_error, schema_error),
         *(
-            partial(check_rule_columns, model, stated, one_column_each)
+            partial(check_rule_columns, model, parsed_schema, one_column_each)
             for model in models
-            if stated is not None
+            if parsed_schema is not None
         ),
         *(partial(_check_population, model, has_population) for model in models),
         lambda: _check_attack(attack, options or {}, published, relation, has_targets),
         lambda: parse_method_parameters(method, parameters or {}) if method else None,
-        lambda: None if amiss else parse_one_row(one_row, stated),
-        lambda: None if columns is None else _check_learnt(on, columns),
+        lambda: None if schema_error else parse_one_row(one_row, parsed_schema),
+        lambda: None if columns is None else _check_learnt_columns(on, columns),
         *(partial(_check_file, source) for source in [*sources, *files]),
         *(partial(find_release_unchecked, release) for release in published),
         *(
-            partial(_check_header, source, stated, some_columns, reading or {})
+            partial(_check_header, source, parsed_schema, some_columns, reading or {})
             for source in sources
-            if stated is not None
+            if parsed_schema is not None
         ),
-        *(partial(_check_new, output) for output in outputs if output is not None),
+        *(partial(_check_new_file, output) for output in outputs if output is not None),
         lambda: _check_page(page, not page_is_public, page_name),
         lambda: _check_ledger(ledger, key),
     )
@@ -126,10 +130,10 @@ def check_rule_columns(rule: Model, schema: Schema, one_column_each: bool) -> No
     for part in unwrap_rule(rule):
         for name in (getattr(part, "on", None) or "").split("*"):
             if name in others:
-                known = (
+                choices = (
                     ", ".join(f"on={format_parameter(column)}" for column in sensitive) or "none"
                 )
-                raise UsageError(f"There is no sensitive column {name!r}.", f"name one: {known}.")
+                raise UsageError(f"There is no sensitive column {name!r}.", f"name one: {choices}.")
 
 
 def try_making(make: Callable[[], Any]) -> tuple[Any, ShoalError | None]:
@@ -154,13 +158,13 @@ def _check_population(rule: Model, has_population: bool) -> None:
 
 
 def _check_attack(
-    name: str, options: Mapping[str, Any], releases: Sequence[Any], relation: str, people: bool
+    name: str, options: Mapping[str, Any], releases: Sequence[Any], relation: str, has_targets: bool
 ) -> None:
     if not name or name == AUDITING:
         return
     check_attack_options(name, options)
     if name != RED_TEAM:
-        raise_if_error(find_usage_error(name, len(releases), relation, people))
+        raise_if_error(find_usage_error(name, len(releases), relation, has_targets))
 
 
 def _find_columns(sources: Iterable[Any], schema: Schema | None) -> set[str] | None:
@@ -172,14 +176,14 @@ def _find_columns(sources: Iterable[Any], schema: Schema | None) -> set[str] | N
         release, _ = try_making(partial(find_release_unchecked, source))
         if release is None:
             return None
-        own, error = try_making(partial(parse_released_schema, release[1]))
+        released, error = try_making(partial(parse_released_schema, release[1]))
         if error is not None:
             return None
-        columns |= set(own.names)
+        columns |= set(released.names)
     return columns
 
 
-def _check_learnt(on: Sequence[str], columns: set[str]) -> None:
+def _check_learnt_columns(on: Sequence[str], columns: set[str]) -> None:
     if unknown := [name for name in on if name not in columns]:
         raise UsageError(
             f"There is no column {unknown[0]!r} to learn.",
@@ -199,18 +203,20 @@ def _check_file(source: Any) -> None:
         raise InputError(f"{path.name} cannot be opened.", "Check who may read it.")
 
 
-def _check_header(source: Any, schema: Schema, some: bool, reading: Mapping[str, Any]) -> None:
+def _check_header(
+    source: Any, schema: Schema, some_columns: bool, reading: Mapping[str, Any]
+) -> None:
     fields, _ = try_making(partial(glimpse_fields, source, **reading))
     if fields is not None:
-        if some:  # a table that was published lacks what is never published
+        if some_columns:  # a table that was published lacks what is never published
             columns = tuple(
                 column for column in schema.columns if column.role not in ("identifier", "drop")
             )
             schema = replace(schema, columns=columns)
-        schema.check_names(fields, some=some)
+        schema.check_names(fields, some=some_columns)
 
 
-def _check_new(output: Path) -> None:
+def _check_new_file(output: Path) -> None:
     folder = output.absolute().parent
     if not folder.is_dir():
         raise OutputError(f"There is no folder {folder}.", "create it, or choose another place.")

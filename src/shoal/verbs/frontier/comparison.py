@@ -67,13 +67,17 @@ class Point:
     def parse(cls, stored: Any) -> Point:
         """The point of its JSON; what is not one raises ``ValueError`` or ``TypeError``."""
         point = cls(**stored)
-        wrong = [
-            field.name for field in fields(cls) if not _is(getattr(point, field.name), field.type)
+        wrong_fields = [
+            field.name
+            for field in fields(cls)
+            if not _is_valid(getattr(point, field.name), field.type)
         ]
         measures = (point.loss, point.risk_identity, point.known_identity)
-        value = (point.risk_value, point.known_value, point.base)
-        parted = any(len({value is None for value in some}) > 1 for some in (measures, value))
-        if wrong or parted or (point.loss is None) != bool(point.reason):
+        value_figures = (point.risk_value, point.known_value, point.base)
+        is_partial = any(
+            len({figure is None for figure in figures}) > 1 for figures in (measures, value_figures)
+        )
+        if wrong_fields or is_partial or (point.loss is None) != bool(point.reason):
             raise ValueError
         return point
 
@@ -104,7 +108,7 @@ ByColumn = Mapping[str, Mapping[str, float]]
 SHARES = ("risk_value", "base", "known_value")
 
 
-def _is(value: Any, kind: Any) -> bool:
+def _is_valid(value: Any, kind: Any) -> bool:
     """Whether a value of JSON is what a field of a point holds: text, a share, a number."""
     if kind == "str":
         return isinstance(value, str)
@@ -113,7 +117,9 @@ def _is(value: Any, kind: Any) -> bool:
         return all(
             isinstance(part, dict)
             and sorted(part) == sorted(SHARES)
-            and all(_is(share, "float | None") and share is not None for share in part.values())
+            and all(
+                _is_valid(share, "float | None") and share is not None for share in part.values()
+            )
             for part in each
         )
     if kind == "bool":
@@ -177,9 +183,9 @@ def merge_equal_points(points: Iterable[Point]) -> list[Point]:
             key = point.loss, point.risk_identity, point.risk_value
             groups.setdefault(key, []).append(point)
     merged = []
-    for some in groups.values():
-        last = [point for point in some if point.method == some[0].method][-1]
-        methods = [point.method for point in some if point.rule == last.rule]
+    for equal in groups.values():
+        last = [point for point in equal if point.method == equal[0].method][-1]
+        methods = [point.method for point in equal if point.rule == last.rule]
         merged.append(replace(last, method=join_method_names(methods)))
     return sorted(merged, key=lambda point: (point.loss, point.method))
 
@@ -196,19 +202,20 @@ def list_failures(points: Iterable[Point]) -> list[tuple[str, str, str]]:
         for rule, methods in rules.items():
             sharing.setdefault(tuple(methods), []).append(rule)
         failures += [
-            (", ".join(methods), "; ".join(some), reason) for methods, some in sharing.items()
+            (", ".join(methods), "; ".join(shared_rules), reason)
+            for methods, shared_rules in sharing.items()
         ]
     return failures
 
 
 def format_points(points: Sequence[Point]) -> list[str]:
     """A table of the points, the frontier first, then why the others were not made."""
-    some = merge_equal_points(points)
-    front = [point for point in some if point.on_frontier]
+    merged = merge_equal_points(points)
+    front = [point for point in merged if point.on_frontier]
     rest = sorted(
-        (point for point in some if not point.on_frontier), key=lambda point: point.method
+        (point for point in merged if not point.on_frontier), key=lambda point: point.method
     )
-    rows = _aligned([_HEAD, *map(_row, (*front, *rest))]) if some else []
+    rows = _aligned([_HEAD, *map(_row, (*front, *rest))]) if merged else []
     reasons = [
         f"not made: {methods}, {rules}: {why}" for methods, rules, why in list_failures(points)
     ]
@@ -361,11 +368,11 @@ class Frontier:
 
     def _within(self, loss: float | None, risk: float | None, average: float | None) -> list[Point]:
         """The points within the bounds, the best first."""
-        some = [(pair, point) for point in self.now if (pair := point.pair(self.risk))]
+        measured = [(pair, point) for point in self.now if (pair := point.pair(self.risk))]
         safest = risk is None and average is None
         within = [
             ((gained, lost) if safest else (lost, gained), value)
-            for (lost, gained), value in some
+            for (lost, gained), value in measured
             if (loss is None or lost <= loss) and self._is_safe(value, risk, average)
         ]
         return [point for _, point in sorted(within, key=lambda candidate: candidate[0])]

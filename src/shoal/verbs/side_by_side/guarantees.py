@@ -98,75 +98,78 @@ class Guarantee:
         return _MAKERS[self.form](self, people, prior, rng)
 
 
-def _partition(
-    asked: Guarantee, people: CodedPeople, prior: Floats, rng: np.random.Generator
+def _publish_partition(
+    guarantee: Guarantee, people: CodedPeople, prior: Floats, rng: np.random.Generator
 ) -> Unpublished:
     """Classes under the rule."""
-    assert asked.rule is not None
+    assert guarantee.rule is not None
     tally, entry = people.count_entries()
-    cut = _cut(tally, people, asked.rule, asked.progress)
-    counts = _by_class(
+    cut = _cut_classes(tally, people, guarantee.rule, guarantee.progress)
+    counts = _count_by_class(
         cut, assign_rows_to_classes(cut, entry, rng), people.values, people.sensitive.size
     )
     view = ClassLikelihoods.of(cut.cells, counts, np.eye(people.sensitive.size), prior)
     return Unpublished(view, marginals(tally, cut), loss(tally, cut))
 
 
-def _randomised(
-    asked: Guarantee, people: CodedPeople, prior: Floats, rng: np.random.Generator
+def _publish_randomised(
+    guarantee: Guarantee, people: CodedPeople, prior: Floats, rng: np.random.Generator
 ) -> Unpublished:
     """Classes in which every value is an answer; the values are not looked at to make them."""
-    assert asked.rule is not None
-    assert asked.spend is not None
-    of_leaf, plan = _binned(people)
-    own, size = of_leaf[-1], plan.sizes[-1]
-    way = calibrate_response(asked.spend, size)
-    tally, entry = _without_values(people)
-    cut = _cut(tally, people, asked.rule, asked.progress)
-    class_, true = assign_rows_to_classes(cut, entry, rng), own[people.values]
-    counts = _by_class(cut, class_, way.answered(true, rng), size)
-    view = ClassLikelihoods.of(cut.cells, counts, way.matrix()[own], prior)
-    expected = _by_class(cut, class_, true, size) @ way.matrix()
-    lost = [
+    assert guarantee.rule is not None
+    assert guarantee.spend is not None
+    of_leaf, plan = _bin_leaves(people)
+    bin_of_value, size = of_leaf[-1], plan.sizes[-1]
+    response = calibrate_response(guarantee.spend, size)
+    tally, entry = _tally_without_values(people)
+    cut = _cut_classes(tally, people, guarantee.rule, guarantee.progress)
+    class_, true = assign_rows_to_classes(cut, entry, rng), bin_of_value[people.values]
+    counts = _count_by_class(cut, class_, response.answered(true, rng), size)
+    view = ClassLikelihoods.of(cut.cells, counts, response.matrix()[bin_of_value], prior)
+    expected = _count_by_class(cut, class_, true, size) @ response.matrix()
+    losses = [
         marginals(
-            people.tally, EstimatedRows.of(cut.cells, estimate_over_leaves(way, answers, own))
+            people.tally,
+            EstimatedRows.of(cut.cells, estimate_over_leaves(response, answers, bin_of_value)),
         )
         for answers in (counts.astype(np.float64), expected)
     ]
-    return Unpublished(view, lost[0], loss(tally, cut), lost[1])
+    return Unpublished(view, losses[0], loss(tally, cut), losses[1])
 
 
-def _counts(
-    asked: Guarantee, people: CodedPeople, prior: Floats, rng: np.random.Generator
+def _publish_counts(
+    guarantee: Guarantee, people: CodedPeople, prior: Floats, rng: np.random.Generator
 ) -> Unpublished:
     """Tables of counts, or of people who were made up from some."""
-    assert asked.spend is not None
-    of_leaf, plan = _binned(people)
-    codes = [bins[own] for bins, own in zip(of_leaf, (*people.keys, people.values), strict=True)]
+    assert guarantee.spend is not None
+    of_leaf, plan = _bin_leaves(people)
+    codes = [
+        bins[codes] for bins, codes in zip(of_leaf, (*people.keys, people.values), strict=True)
+    ]
     measured = MeasuredTable(plan, CodeCounts(tuple(codes), np.ones(len(people), np.int64)))
-    form = Counts.of if asked.form == COUNTS else Synthetic.of
-    tables = form(plan, asked.spend).draft(measured, rng).estimates
+    form = Counts.of if guarantee.form == COUNTS else Synthetic.of
+    tables = form(plan, guarantee.spend).draft(measured, rng).estimates
     last = len(plan.bins) - 1
     view = NaiveBayesTables(of_leaf, [tables[(column, last)] for column in range(last)])
-    lost = float(measure_noise_utility(people.tally, plan, tables)["marginals"])
-    return Unpublished(view, lost, noiseless=measure_bin_loss(people.tally, measured))
+    loss_share = float(measure_noise_utility(people.tally, plan, tables)["marginals"])
+    return Unpublished(view, loss_share, noiseless=measure_bin_loss(people.tally, measured))
 
 
 _MAKERS: dict[str, Callable[[Guarantee, CodedPeople, Floats, np.random.Generator], Unpublished]] = {
-    PARTITION: _partition,
-    RANDOMISED: _randomised,
-    COUNTS: _counts,
-    SYNTHETIC: _counts,
+    PARTITION: _publish_partition,
+    RANDOMISED: _publish_randomised,
+    COUNTS: _publish_counts,
+    SYNTHETIC: _publish_counts,
 }
 
 
-def _cut(tally: Tally, people: CodedPeople, rule: Model, progress: Progress) -> Cut:
+def _cut_classes(tally: Tally, people: CodedPeople, rule: Model, progress: Progress) -> Cut:
     """The method's cut of a table; no row is held back."""
     schema = Schema(people.columns)
     return make_cut(tally, Request(schema=schema, rule=rule, method=METHOD, progress=progress))
 
 
-def _without_values(people: CodedPeople) -> tuple[Tally, NDArray[np.int32]]:
+def _tally_without_values(people: CodedPeople) -> tuple[Tally, NDArray[np.int32]]:
     """The people's quasi-identifiers alone, counted, and each row's entry."""
     entry, first = distinct(list(people.keys), [axis.size for axis in people.quasi])
     count = np.bincount(entry, minlength=len(first)).astype(np.int64)
@@ -174,7 +177,7 @@ def _without_values(people: CodedPeople) -> tuple[Tally, NDArray[np.int32]]:
     return Tally(people.quasi, (), keys, np.zeros((0, len(first)), np.int32), count), entry
 
 
-def _by_class(
+def _count_by_class(
     cut: Cut, class_: NDArray[Any], published: NDArray[Any], size: int
 ) -> NDArray[np.int64]:
     """How often each class publishes each value."""
@@ -182,7 +185,7 @@ def _by_class(
     return np.bincount(pair, minlength=cut.classes * size).reshape(cut.classes, size)
 
 
-def _binned(people: CodedPeople) -> tuple[list[NDArray[np.int32]], MarginalPlan]:
+def _bin_leaves(people: CodedPeople) -> tuple[list[NDArray[np.int32]], MarginalPlan]:
     """Of every column the bin of each leaf, and the plan of them, which the schema alone decides.
 
     The last is the value's. Leaves of a taxonomy that the domain leaves out have none, nor rows.

@@ -86,7 +86,7 @@ class Halves:
         """The table, if it has room for so many people in both halves."""
         with open_frame(table, kinds=schema.kinds, **reading) as frame:
             check_one_row_each(frame, schema)
-            people = _read(frame, schema, on)
+            people = _read_people(frame, schema, on)
         shared = min(SHARED, len(people) // PART) if overlap is None else overlap
         if shared < MIN_SHARED or len(people) < 3 * shared:
             raise InputError(
@@ -116,7 +116,7 @@ class TwoTables:
 
     @classmethod
     def read(
-        cls, table: Any, second_ids: Any, schema: Schema, on: str, reading: Mapping[str, Any]
+        cls, table: Any, other: Any, schema: Schema, on: str, reading: Mapping[str, Any]
     ) -> TwoTables:
         """The two tables on common axes."""
         if schema.person is None:
@@ -126,14 +126,14 @@ class TwoTables:
         with ExitStack() as stack:
             frames = [
                 stack.enter_context(open_frame(source, kinds=schema.kinds, **reading))
-                for source in (table, second_ids)
+                for source in (table, other)
             ]
             for frame in frames:
                 check_one_row_each(frame, schema)
-            first_ids, two = (_ids(frame, schema.person.name) for frame in frames)
-            people = _read(frames[0], schema, on, frames[1])
-            second = _like(people, frames[1])
-        same = np.stack(np.intersect1d(first_ids, two, return_indices=True)[1:])
+            first_ids, second_ids = (_read_ids(frame, schema.person.name) for frame in frames)
+            people = _read_people(frames[0], schema, on, frames[1])
+            second = _read_on_axes(people, frames[1])
+        same = np.stack(np.intersect1d(first_ids, second_ids, return_indices=True)[1:])
         if same.shape[1] < 2 * MIN_SHARED:
             raise InputError(
                 f"The two tables have {same.shape[1]:,} people in common.",
@@ -152,27 +152,31 @@ class TwoTables:
         order = np.random.default_rng(seed).permutation(self.same.shape[1])
         both, away = self.same[:, order[: self.shared]], self.same[:, order[self.shared :]]
         first, second = (
-            people.some(np.concatenate([rows_kept, np.setdiff1d(np.arange(len(people)), known)]))
-            for people, rows_kept, known in zip(self.tables, both, self.same, strict=True)
+            people.some(
+                np.concatenate([rows_in_both, np.setdiff1d(np.arange(len(people)), shared_rows)])
+            )
+            for people, rows_in_both, shared_rows in zip(self.tables, both, self.same, strict=True)
         )
         return TablePair((first, second), self.shared, self.tables[0].some(away[0]))
 
 
-def _read(frame: Frame, schema: Schema, on: str, other: Frame | None = None) -> CodedPeople:
+def _read_people(frame: Frame, schema: Schema, on: str, other: Frame | None = None) -> CodedPeople:
     """A table's quasi-identifiers and one sensitive column, on axes that know another's values."""
     columns = (*schema.quasi, schema.column(on))
     names = {column.name for column in columns}
     fitted = Schema(columns).fit([field for field in frame.fields if field.name in names])
-    more = {} if other is None else dict(other.values(sorted(names)))
-    also = {name: [*values.values, *([None] * (values.nulls > 0))] for name, values in more.items()}
-    known = (replace(column, domain=column.listed_values) for column in fitted.columns)
-    plan = survey(frame, Schema(tuple(known)), also=also)
+    distinct = {} if other is None else dict(other.values(sorted(names)))
+    also = {
+        name: [*values.values, *([None] * (values.nulls > 0))] for name, values in distinct.items()
+    }
+    columns_listed = (replace(column, domain=column.listed_values) for column in fitted.columns)
+    plan = survey(frame, Schema(tuple(columns_listed)), also=also)
     *keys, values = (codes.astype(np.int32) for codes in frame.rows(plan.codings))
     columns = (*fitted.quasi, fitted.column(on))
     return CodedPeople(plan.axes[:-1], plan.axes[-1], np.stack(keys), values, columns)
 
 
-def _like(people: CodedPeople, frame: Frame) -> CodedPeople:
+def _read_on_axes(people: CodedPeople, frame: Frame) -> CodedPeople:
     """Another table on the same axes."""
     axes = (*people.quasi, people.sensitive)
     distinct = dict(frame.values([axis.name for axis in axes]))
@@ -188,7 +192,7 @@ def _coding(axis: Axis, distinct: Distinct) -> Coding:
     )
 
 
-def _ids(frame: Frame, column: str) -> NDArray[Any]:
+def _read_ids(frame: Frame, column: str) -> NDArray[Any]:
     """Each row's person, as text."""
     distinct = dict(frame.values([column]))[column]
     if distinct.nulls or int(distinct.counts.max(initial=1)) > 1:

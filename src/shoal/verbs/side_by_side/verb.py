@@ -83,8 +83,8 @@ def side_by_side(
     and its JSON are written to that folder; they tell more about the table than a release does.
     ``one_row`` says which row stands for a person who has several, as in ``shoal.publish``.
     """
-    place = _place(out)
-    guarantees = _guarantees(k, epsilons, rules, forms)
+    place = _check_place(out)
+    guarantees = _list_guarantees(k, epsilons, rules, forms)
     check_whole_number("seeds", seeds, 1, 3)
     if overlap is not None:
         check_whole_number("overlap", overlap, 1, 500)
@@ -106,7 +106,7 @@ def side_by_side(
     return result
 
 
-def _place(out: str | Path | None) -> Path | None:
+def _check_place(out: str | Path | None) -> Path | None:
     """The folder to write to, if there is one; refuses, before any work, what cannot be written."""
     if out is None:
         return None
@@ -116,7 +116,7 @@ def _place(out: str | Path | None) -> Path | None:
     return place
 
 
-def _guarantees(
+def _list_guarantees(
     k: int, epsilons: Sequence[Number], rules: Sequence[Model | str] | None, forms: Sequence[str]
 ) -> list[Guarantee]:
     """Every rule, then every form by every ε."""
@@ -162,7 +162,7 @@ class _Run:
             (len(first.halves[0]), len(first.halves[1])),
             first.shared,
             len(first.control),
-            Figure.of([_base(pair) for pair in pairs]).mean,
+            Figure.of([_measure_baseline(pair) for pair in pairs]).mean,
             self.seeds,
         )
 
@@ -170,44 +170,47 @@ class _Run:
     def _total(self) -> int:
         return len(self.guarantees) * self.seeds
 
-    def _outcome(self, at: int, asked: Guarantee, pairs: Sequence[TablePair]) -> GuaranteeOutcome:
+    def _outcome(
+        self, at: int, guarantee: Guarantee, pairs: Sequence[TablePair]
+    ) -> GuaranteeOutcome:
         """What comes of one guarantee, or why nothing does."""
-        epsilon = None if asked.spend is None else str(asked.spend.epsilon)
-        outcome = GuaranteeOutcome(asked.name, asked.form, epsilon)
-        began, tried = time.perf_counter(), []
+        epsilon = None if guarantee.spend is None else str(guarantee.spend.epsilon)
+        outcome = GuaranteeOutcome(guarantee.name, guarantee.form, epsilon)
+        began, attacks = time.perf_counter(), []
         try:
             for seed, pair in enumerate(pairs):
                 self.progress(STEP, at * self.seeds + seed, self._total)
-                tried.append(_tried(asked, pair, seed))
+                attacks.append(_attack_pair(guarantee, pair, seed))
         except (NotMetError, UsageError, InputError) as error:
             return replace(outcome, reason=error.fact)
-        took = round(time.perf_counter() - began, 3)
-        return _measured(replace(outcome, seconds=took), asked, tried)
+        seconds = round(time.perf_counter() - began, 3)
+        return _summarise_seeds(replace(outcome, seconds=seconds), guarantee, attacks)
 
 
-_Tried = tuple[list[Unpublished], JoinedSuccess, JoinedSuccess]
+PairAttack = tuple[list[Unpublished], JoinedSuccess, JoinedSuccess]
 """Both releases, and the attack on people who are in both and on the control."""
 
 
-def _tried(asked: Guarantee, pair: TablePair, seed: int) -> _Tried:
+def _attack_pair(guarantee: Guarantee, pair: TablePair, seed: int) -> PairAttack:
     """Both halves published, and attacked together."""
     rng = np.random.default_rng((seed, 1))
     prior = pair.prior
-    releases = [asked.make(half, prior, rng) for half in pair.halves]
+    releases = [guarantee.make(half, prior, rng) for half in pair.halves]
     views = [release.view for release in releases]
     inside, outside = (
-        measure_success(views, some.keys, some.values, prior) for some in (pair.both, pair.control)
+        measure_success(views, people.keys, people.values, prior)
+        for people in (pair.both, pair.control)
     )
     return releases, inside, outside
 
 
-def _measured(
-    outcome: GuaranteeOutcome, asked: Guarantee, tried: Sequence[_Tried]
+def _summarise_seeds(
+    outcome: GuaranteeOutcome, guarantee: Guarantee, attacks: Sequence[PairAttack]
 ) -> GuaranteeOutcome:
     """The figures over the seeds."""
-    releases, inside, outside = zip(*tried, strict=True)
+    releases, inside, outside = zip(*attacks, strict=True)
     control = Figure.of([hit.right for hit in outside])
-    spent = None if asked.spend is None else 2 * float(asked.spend.epsilon)
+    epsilon = None if guarantee.spend is None else 2 * float(guarantee.spend.epsilon)
     return replace(
         outcome,
         loss=Figure.of([_mean([half.loss for half in pair]) for pair in releases]),
@@ -219,17 +222,17 @@ def _measured(
         sure=Figure.of([hit.sure for hit in inside]),
         control_sure=Figure.of([hit.sure for hit in outside]),
         gains=tuple(hit.right - other.right for hit, other in zip(inside, outside, strict=True)),
-        bound=None if spent is None else bound_success(control.mean, spent),
+        bound=None if epsilon is None else bound_success(control.mean, epsilon),
     )
 
 
 def _mean_known(seeds: Sequence[Sequence[float | None]]) -> Figure | None:
     """Of both releases' numbers for each seed, where there are any."""
-    known = [[number for number in both if number is not None] for both in seeds]
-    return Figure.of([_mean(pair) for pair in known]) if all(known) else None
+    present = [[number for number in both if number is not None] for both in seeds]
+    return Figure.of([_mean(pair) for pair in present]) if all(present) else None
 
 
-def _base(pair: TablePair) -> float:
+def _measure_baseline(pair: TablePair) -> float:
     """The share of the people in both who have the most common value."""
     return float((pair.both.values == int(pair.prior.argmax())).mean())
 
