@@ -1,7 +1,4 @@
-"""``shoal publish``: a verified release, whole or not at all.
-
-How a release that was just published is told.
-"""
+"""``shoal publish``: a verified release, whole or not at all."""
 
 from __future__ import annotations
 
@@ -36,9 +33,6 @@ from shoal.cli.printing import (
     format_facts,
     format_levels,
 )
-
-# How a release that was just published is told.
-
 
 if TYPE_CHECKING:
     from shoal import Release
@@ -154,9 +148,6 @@ def _describe_after(names: Sequence[str]) -> str:
     """What the earlier releases were found to have."""
     columns = ", ".join(names) or "no column that would be published as it is"
     return f"Public already, and so generalised too: {columns}."
-
-
-# ``shoal publish``: a verified release, whole or not at all.
 
 
 if TYPE_CHECKING:

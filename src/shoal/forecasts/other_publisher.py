@@ -3,9 +3,7 @@
 Nobody knows what others will do. Unless told, they are taken to do as our release says that it was
 made: by the same method, under the same rule, as far as both can be applied to a table of the
 quasi-identifiers and one sensitive column. Else it is Mondrian, with classes as small as our
-smallest.
-
-An overlap as people write it: a share of our people, or how many they are.
+smallest. How many of our people it shares is the overlap: a share of them, or a number.
 """
 
 from __future__ import annotations
@@ -31,9 +29,6 @@ from shoal.models import rule as parse_rule
 from shoal.models.k_anonymity import KAnonymity
 from shoal.releases.method_parameters import parse_method_parameters
 from shoal.releases.published_table import PublishedTable
-
-# An overlap as people write it: a share of our people, or how many they are.
-
 
 MANY = 10**10
 """More are no number of people."""
@@ -68,9 +63,6 @@ def _parse_number(text: str) -> float:
     except (ArithmeticError, ValueError):
         return math.nan
     return share if share <= 1 else math.nan
-
-
-# The other publisher, as a forecast supposes it: its method and its rule.
 
 
 DEFAULT_METHOD = "mondrian"

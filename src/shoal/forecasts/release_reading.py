@@ -2,11 +2,9 @@
 
 What the release says stands as it is: its classes, their cells, the values in them. What it does
 not say is where in its cell a person is. The table it was made from tells: by the private companion
-and the person column where both are at hand, else by the cells that hold somebody and the value.
-Rows held back are in no class and are left out. Without that table people are put somewhere inside
-their cells, by the population where one is given; the forecast says so.
-
-Where in a release people are: points drawn inside cells, and people seated in its rows.
+and the person column where both are at hand, else by matching people to rows with their value whose
+cells hold them. Suppressed rows are in no class and are left out. Without that table people are
+drawn inside their cells, by the population where one is given; the forecast says so.
 """
 
 from __future__ import annotations
@@ -35,9 +33,6 @@ from shoal.kernels.grouping import number_combinations
 from shoal.releases.options import Progress, ignore_progress
 from shoal.releases.published_table import PublishedTable
 from shoal.releases.row_listing import code_on_axis
-
-# Where in a release people are: points drawn inside cells, and people seated in its rows.
-
 
 Codes = NDArray[np.int32]
 MAX_OFFERS = 20_000_000
@@ -167,9 +162,6 @@ def _rank(times: NDArray[np.int64]) -> NDArray[np.int64]:
     """
     begins = np.cumsum(times) - times
     return np.arange(int(times.sum())) - np.repeat(begins, times)
-
-
-# From a release to what a forecast works on: every published row a person, with own codes.
 
 
 @dataclass(frozen=True)

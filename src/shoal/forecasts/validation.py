@@ -184,11 +184,54 @@ def validate_forecast(
 ) -> Validation:
     """Publish samples of a table as if by two publishers, and hold forecasts against the truth.
 
-    ``overlaps``: numbers of people who are in both (below 1: their share of a sample); 500, 1,000,
-    2,000 and 4,000 unless told, fewer in proportion where the table is too small for them. Every
-    sensitive column is tried, or those that ``on`` names: the one that is forecast worst is
-    returned, with all ``by_column``. With
-    ``out`` a page is written there too.
+    Parameters
+    ----------
+    table
+        Anything that ``shoal.open`` takes.
+    schema
+        The columns' roles.
+    on
+        The sensitive columns to try. Without it every one is: the one that is forecast worst is
+        returned, with all of them in ``by_column``.
+    method
+        How both samples are published.
+    overlaps
+        How many people are in both samples: numbers, or shares of a sample below 1. 500, 1,000,
+        2,000 and 4,000 unless given; fewer in proportion where the table is too small for them.
+    ks
+        The k of both releases.
+    ls
+        Whoever is left with fewer values is exposed.
+    size
+        How many people each sample has besides those in both.
+    seeds
+        How often each setting is tried.
+    repeats
+        How many releases each simulation draws.
+    confidence
+        The paper's C, for its own estimate.
+    reading
+        How the table is written, as in ``shoal.open``.
+    out
+        Where a page is written too.
+    progress
+        Called with a step's name, how much is done, and how much there is.
+
+    Returns
+    -------
+    Validation
+        What came true in each setting, and every estimator's score.
+
+    Raises
+    ------
+    UsageError
+        A setting has no meaning.
+    InputError
+        The table is too small for classes of k, or cannot be read.
+
+    Examples
+    --------
+    >>> shoal.validate_forecast("patients.csv", schema, overlaps=[500])  # doctest: +SKIP
     """
     if out is not None:
         check_page_place(Path(out), internal=True, name="validation")

@@ -51,19 +51,60 @@ def attack(
     progress: Progress = ignore_progress,
     **options: Any,
 ) -> Finding | RedTeam:
-    """Run an attack by its name on a list of releases: tables that anybody made, or folders.
+    """Run an attack by its name on releases: folders, or tables that anybody made.
 
-    ``targets`` are people that the adversary knows, in any table; ``control`` are people who are
-    in none of the releases. The schema gives the columns' roles and hierarchies (release folders
-    say their roles themselves); where the releases were made with different hierarchies, give one
-    schema for each. ``on`` is the column to learn, or several of them; without it every sensitive
-    one is, and the finding is the worst of all, with all ``by_column``. ``sample`` attacks so many
-    of the targets, drawn by ``seed``. ``show`` lets the finding name labels, values and providers.
-    ``relation`` says what the releases are of each other: "same table", or "over time".
-    ``reading`` says how the people's tables are written, as in ``shoal.open``. ``names`` is the
-    column of the targets that people are called by in what the adversary is said to know. Further
-    ``options`` are the attack's own. ``"red-team"`` runs all attacks that apply. ``"auditing"``
-    runs a release's noise again on its ``original`` (or ``targets``), with a person and without.
+    Parameters
+    ----------
+    name
+        The attack, such as ``"linking"`` or ``"intersection"``. ``"red-team"`` runs all that apply;
+        ``"auditing"`` runs a release's noise again on its original, with a person and without.
+    releases
+        One release or several: folders, ``Release`` objects, or any tables with a ``schema``.
+    targets
+        A table of people whom the adversary knows.
+    original
+        For ``"auditing"`` alone: the table that the release was made from.
+    schema
+        The columns' roles and hierarchies; release folders state their roles themselves. Where
+        releases were made with different hierarchies, one schema for each.
+    on
+        The column to learn, or several. Without it every sensitive column is: the finding is the
+        worst, with all of them in ``by_column``.
+    control
+        A table of people who are in none of the releases, to compare with.
+    sample
+        How many of the targets are attacked, drawn by ``seed``; all unless given.
+    seed
+        The seed of everything that is drawn.
+    show
+        Whether the finding may name labels, values and providers.
+    relation
+        What the releases are to each other: ``"same table"``, ``"over time"``, or not stated.
+    reading
+        How the tables of people are written, as in ``shoal.open``.
+    names
+        The column of the targets by which ``about`` and ``knowing`` call people.
+    progress
+        Called with a step's name, how much is done, and how much there is.
+    **options
+        The attack's own options, such as ``pieces`` of background knowledge.
+
+    Returns
+    -------
+    Finding or RedTeam
+        How many people are exposed, with which confidence, and what helps; of ``"red-team"`` the
+        findings of all attacks.
+
+    Raises
+    ------
+    UsageError
+        There is no such attack, it lacks something that it needs, or an option is not its own.
+    InputError
+        A release or a table cannot be read, or has nothing that the attack could work on.
+
+    Examples
+    --------
+    >>> shoal.attack("linking", "release", targets="register.csv")  # doctest: +SKIP
     """
     releases = as_release_list(releases)
     if name == AUDITING:

@@ -104,7 +104,24 @@ class Audit:
     """Why people could not be counted, where the table had a column that told them apart."""
 
     def reached(self, model: str, on: str | None = None, **parameters: Any) -> float:
-        """What the table reaches for a model, by its name (and column, and other parameters)."""
+        """What the table reaches for a model.
+
+        Parameters
+        ----------
+        model
+            The model's name, such as ``"k-anonymity"``.
+        on
+            The sensitive column, where several were measured.
+        **parameters
+            Further parameters that the figure depends on, such as ``l`` of recursive diversity.
+
+        Raises
+        ------
+        NotEvaluatedError
+            The model could not be evaluated on this table.
+        UsageError
+            The model was not measured.
+        """
         for each in self.measured:
             same = all(dict(each.parameters).get(k) == v for k, v in parameters.items())
             if each.model == model and on in (None, each.on) and same:
@@ -200,13 +217,46 @@ def audit(
 ) -> Audit:
     """Measure a table: every model, the risk of re-identification, and utility.
 
-    With the ``original`` table the loss and the distance of marginals are measured too, with a
-    ``population`` the journalist's risk, by the quasi-identifiers and the kept columns that it
-    has, with a ``sampling_fraction`` (or a column of survey weights, which tell it) population
-    uniqueness.
+    Where a person column or a release's private companion says who is who, people are counted, not
+    rows; models of distributions are then evaluated only on columns of which nobody has two values.
 
-    Where a person column or a release's private companion tells, people are counted, not rows;
-    models of distributions are then evaluated only on columns of which nobody has two values.
+    Parameters
+    ----------
+    source
+        A release's folder, a ``Release``, or a table: a file, a data frame, an open ``Frame``.
+    schema
+        The columns' roles. A release folder states them itself; another table needs one.
+    original
+        The table before, to measure loss and the distance of marginals.
+    population
+        A table of everybody, for the journalist's risk; compared by the quasi-identifiers and the
+        kept columns that it has.
+    sampling_fraction
+        The share of the population that is in the table, for population uniqueness; a column of
+        survey weights says it too.
+    **reading
+        How the file is written, as in ``shoal.open``.
+
+    Returns
+    -------
+    Audit
+        The strongest parameter of each model that the table reaches, risks, and utility.
+
+    Raises
+    ------
+    UsageError
+        A table comes without a schema, or the release's form has nothing of what is asked for.
+    InputError
+        A table cannot be read, or lacks columns.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> import shoal
+    >>> table = pa.table({"age": ["20-29", "20-29", "30-39"], "illness": ["flu", "cold", "flu"]})
+    >>> measured = shoal.audit(table, shoal.Schema.of(quasi=["age"], sensitive=["illness"]))
+    >>> measured.classes, measured.reached("k-anonymity")
+    (2, 1.0)
     """
     source_and_release, release = source, find_release(source)
     buckets = release is not None and publishes_buckets(release[1])

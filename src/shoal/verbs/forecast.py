@@ -1,10 +1,7 @@
-"""What a release that another has yet to make would expose of ours, and how well that is foretold.
+"""Forecast: what a release that somebody else will make of overlapping people exposes of ours.
 
-``verb`` forecasts: ``reading`` makes people of a release (``placed`` says where they are),
-``others`` supposes who publishes beside us, ``result`` is what is told. ``validation`` holds the
-estimators against releases that were really made, and ``score`` says how well they did.
-
-Forecast: what a release that somebody else will make of overlapping people exposes of ours.
+`shoal.forecasts` has the parts: a release is read as people with their own codes, the other
+publishers are supposed, and each estimator answers for every sensitive column.
 """
 
 from __future__ import annotations
@@ -37,9 +34,6 @@ from shoal.releases.options import Progress, ignore_progress
 from shoal.releases.people import select_published_rows
 from shoal.reports.document import check_page_place
 
-# Forecast: what a release that somebody else will make of overlapping people exposes of ours.
-
-
 MAX_LISTED_CLASSES = 100
 """So many of the classes at risk are listed."""
 
@@ -69,19 +63,68 @@ def forecast(
     """Estimate the share of our classes that others' releases would expose, from ours alone.
 
     A class is exposed where somebody of it who is in another release too is left with fewer than
-    ``l`` values of a sensitive column: of every one, the forecast being the worst with all
-    ``by_column``, or of those that ``on`` names. ``release`` is a release folder, a ``Release``, or
-    any table with a ``schema``; with ``original``, what it was made from, all columns are known.
+    ``l`` values of a sensitive column.
 
-    Of ``others`` releases of ``rows`` people each (ours, unless told) every one holds ``overlap``
-    of our people: a share up to 1 (also as text, ``"10%"``), or a number of people from 2 on. Where
-    there are several others, ``same_people`` is the share of these who are in all of them, from 0
-    (who is in which is independent) to 1 (the same people are in all); unless told, both ends are
-    forecast, and the worse is what the forecast stands by. They are made by ``method`` under
-    ``rule``, unless told as ours was. ``population`` is a table of everybody; with the sensitive
-    column it says how common values are. ``confidence`` is the paper's C; ``repeats`` releases are
-    drawn by ``seed``; ``show`` names labels of classes; ``out`` is where a page is written too;
-    ``reading`` says how the original and the population are written.
+    Parameters
+    ----------
+    release
+        A release's folder, a ``Release``, or any table with a ``schema``.
+    original
+        The table that it was made from: then everybody's own columns are known.
+    schema
+        The columns' roles, where ``release`` is a plain table.
+    on
+        The sensitive columns to forecast. Without it every one is: the forecast is the worst, with
+        all of them in ``by_column``.
+    overlap
+        How many of our people each other release holds: a share up to 1 (also as text, ``"10%"``),
+        or a number of people from 2 on.
+    others
+        How many other releases there are.
+    same_people
+        Where there are several others, the share of these people who are in all of them: 0, who is
+        in which is independent; 1, the same people are in all. Unless given, both ends are
+        forecast, and the worse is what the forecast stands by.
+    rows
+        How many rows each other release has; as many as ours unless given.
+    method, rule
+        How the others publish; as ours was published unless given.
+    l
+        Whoever is left with fewer values is exposed.
+    confidence
+        The paper's C, for its own estimate.
+    repeats
+        How many releases of the others are drawn.
+    population
+        A table of everybody; with the sensitive column it says how common values are.
+    seed
+        The seed of everything that is drawn.
+    show
+        Whether the classes at risk are named by their labels.
+    out
+        Where a page is written too.
+    reading
+        How the original and the population are written, as in ``shoal.open``.
+    progress
+        Called with a step's name, how much is done, and how much there is.
+
+    Returns
+    -------
+    Forecast
+        The estimates side by side, the classes most at risk, and what all of it supposes.
+
+    Raises
+    ------
+    UsageError
+        An option has no meaning, or more people are supposed in both releases than there are.
+    InputError
+        The release has no classes of generalised cells, or the original is another table.
+    NotMetError
+        The others' table could not be published under the rule that is supposed.
+
+    Examples
+    --------
+    >>> shoal.forecast("release", original="patients.csv", overlap="10%").risk  # doctest: +SKIP
     """
     parsed_overlap = parse_overlap(overlap)
     _check_draws(repeats, seed)

@@ -175,7 +175,35 @@ class Look:
 
 
 def look(source: Any, schema: Schema | None = None, **reading: Any) -> Look:
-    """Look at a table: suggested roles with reasons, and the risk of each subset of columns."""
+    """Look at a table: suggested roles with reasons, and the risk of each subset of columns.
+
+    Parameters
+    ----------
+    source
+        A file, a release's folder, a data frame, a database's address, or an open ``Frame``.
+    schema
+        Roles that are decided already; the table's other columns get suggestions.
+    **reading
+        How the file is written, as in ``shoal.open``.
+
+    Returns
+    -------
+    Look
+        The columns with likely roles, and how many people are unique on which of them.
+
+    Raises
+    ------
+    InputError
+        The table cannot be read.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> import shoal
+    >>> people = pa.table({"age": [20, 20, 30, 40], "sex": ["f", "f", "m", "m"]})
+    >>> shoal.look(people, shoal.Schema.of(quasi=["age", "sex"])).unique
+    2
+    """
     with open_frame(source, kinds=schema.kinds if schema else None, **reading) as frame:
         profiles = frame.profile()
         suggested = _apply_stated_roles(Schema.suggest(frame), schema)

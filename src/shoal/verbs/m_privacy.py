@@ -184,14 +184,57 @@ def m_privacy(
     show: bool = False,
     **reading: Any,
 ) -> MPrivate:
-    """Whether a table meets a rule against every coalition of ``m`` of its providers.
+    """Judge whether a table meets a rule against every coalition of ``m`` of its providers.
 
-    ``table`` is anything that ``shoal.open`` takes, with a column of the role provider; its
-    quasi-identifiers are labels, as they stand. Or it is a release, whose providers are in its
-    private companion. ``verifier`` is "exact" or one of the paper's (``shoal.models._verifiers``),
-    whose checks are counted. ``show`` names the classes that break by their labels. Kept columns,
-    which no rule judges, are refused unless ``accept_keep``. People who have several rows are
-    refused too; ``one_row`` says which of them stands for a person, as in ``shoal.publish``.
+    Parameters
+    ----------
+    table
+        Anything that ``shoal.open`` takes, with a column of the role provider; its
+        quasi-identifiers are labels, as they stand. Or a release, whose providers are in its
+        private companion.
+    schema
+        The columns' roles; a release states them itself.
+    rule
+        What must hold for whatever a coalition leaves of each class.
+    m
+        How many providers may work together.
+    verifier
+        ``"exact"``, or one of the paper's (``shoal.models._verifiers``), whose checks are counted.
+    accept_keep
+        Whether kept columns, which no rule judges, are accepted.
+    one_row
+        Which row stands for a person who has several, as in ``shoal.publish``; without it such
+        people are refused.
+    show
+        Whether classes that break are named by their labels.
+    **reading
+        How the file is written, as in ``shoal.open``.
+
+    Returns
+    -------
+    MPrivate
+        Whether it holds, the worst coalition, and the largest m that the table survives.
+
+    Raises
+    ------
+    UsageError
+        Nothing says who provided the rows, the rule is about providers already, or there is no such
+        verifier.
+    InputError
+        The table cannot be read, or people have several rows.
+    NotMetError
+        The table has kept columns, and they are not accepted.
+    UndecidedError
+        Whether it holds cannot be decided in time.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> import shoal
+    >>> table = pa.table({"age": ["20-29"] * 4, "clinic": ["A", "A", "B", "B"]})
+    >>> schema = shoal.Schema.of(quasi=["age"], provider="clinic")
+    >>> shoal.m_privacy(table, schema, "k-anonymity k=2", 1).largest_m
+    1
     """
     if one_row is not None:
         reading = {**reading, "one_row": parse_one_row(one_row, schema)}

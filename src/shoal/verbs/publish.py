@@ -165,34 +165,106 @@ def publish(
 ) -> Release:
     """Make a release of ``source`` that meets ``rule``, verify its file, and move it into place.
 
-    ``hold_back`` is the share of rows that may be held back; they are left out, or with
-    ``held_back_as="starred"`` printed as a class of ``*`` that meets the rule as well. With
-    ``dry_run`` (or without ``out``) nothing is written and the outcome alone is returned. Without
-    a ``method`` it is mondrian; further ``parameters`` are the method's own. Where it works by
-    levels, ``auto_hierarchies`` gives levels to numbers, dates and codes that have none.
+    Parameters
+    ----------
+    source
+        Anything that ``shoal.open`` takes.
+    schema
+        The columns' roles; ``like`` a release, its own unless given.
+    rule
+        What every class must meet. The forms ``"counts"`` and ``"synthetic"`` take none.
+    method
+        How classes are made; mondrian unless given.
+    out
+        The release's folder. Without it, or with ``dry_run``, nothing is written and the outcome
+        alone is returned.
+    form
+        ``"partition"``: generalised cells. ``"buckets"``: quasi-identifiers as they are with the
+        number of each person's class, and sensitive values permuted within the classes.
+        ``"centroids"``: means, medians and most frequent values of classes. By noise:
+        ``"randomised"``, sensitive values exchanged in a partition that never looked at them;
+        ``"counts"`` of ``marginals``; and ``"synthetic"``, people made up from counts.
+    two_tables
+        In buckets: whether people and values are written to two files.
+    format
+        The table's file format, such as ``"csv"`` or ``"parquet"``.
+    csv_style
+        ``"input"``: CSV with the delimiter, decimal sign and encoding of the table that is read;
+        ``"standard"``: a comma, a point and UTF-8.
+    hold_back
+        The share of rows that may be suppressed.
+    held_back_as
+        ``"absent"``: suppressed rows are left out; ``"starred"``: they are printed as a class of
+        ``*`` that meets the rule as well.
+    replace
+        Whether a release that is there may be replaced.
+    dry_run
+        Whether the outcome alone is returned.
+    accept_keep
+        Whether kept columns, which no rule judges, are accepted.
+    companion
+        The folder of the private companion; beside ``out`` unless given.
+    population
+        A table of everybody, for rules that compare with it.
+    based_on
+        The latest release of the same table: every cell equals or generalises the one that the same
+        person had there. By the method invariant everybody's class keeps its values instead
+        (m-invariance).
+    after
+        Releases that are public already: columns that they have become quasi-identifiers. Weaker
+        than ``based_on``: what the tables say when they are linked is not looked at.
+    like
+        A release of other people: its recoding is applied to these, by its schema and rule.
+    auto_hierarchies
+        Whether numbers, dates and codes without levels get some, where the method needs them.
+    epsilon, delta
+        The privacy budget of forms by noise: (ε, δ)-differential privacy.
+    marginals
+        How many columns are counted together, or lists of them.
+    seed
+        A seed of the noise, for tests: it marks the release as not to be released.
+    ledger
+        A ``shoal.Ledger``, or where it is: the release is judged together with those recorded
+        there, and recorded.
+    admission
+        Settings of ``shoal.Ledger.admit``.
+    one_row
+        Which row is published of a person who has several, where a column has the role person:
+        ``"latest by COLUMN"``, ``"first by COLUMN"`` or ``"random"``. Without it such people are
+        refused.
+    reading
+        How the table is written, as in ``shoal.open``.
+    progress
+        Called with a step's name, how much is done, and how much there is.
+    **parameters
+        The method's own parameters.
 
-    A CSV file has the delimiter, decimal sign and encoding of the table that is read, or with
-    ``csv_style="standard"`` a comma, a point and UTF-8.
+    Returns
+    -------
+    Release
+        The manifest, the verdict on the written file, and where everything lies.
 
-    With ``form="buckets"`` the quasi-identifiers are published as they are, with the number of
-    each person's class, and the sensitive values permuted within the classes (``two_tables``: in
-    two files); with ``form="centroids"`` they are means, medians and most frequent values.
+    Raises
+    ------
+    UsageError
+        What is asked for has no meaning; all that is wrong is told together, before a row is read.
+    InputError
+        The table cannot be read, or people have several rows.
+    NotMetError
+        The rule cannot be met, the written file does not meet it, or kept columns are not accepted.
+    Refused
+        Together with releases of the ledger it would expose people.
+    OutputError
+        The release cannot be written.
 
-    Where the table was released before: ``based_on`` the latest release every cell equals or
-    generalises the one that the same person had (by the method invariant it keeps the values of
-    everybody's class instead: m-invariance). ``after`` all of them is weaker: columns that they
-    have become quasi-identifiers; what the tables say when they are linked is not looked at.
-    ``like`` a release of other people its recoding is applied to these, by its schema and rule.
-
-    By noise, under (``epsilon``, ``delta``)-differential privacy: the forms ``"counts"``, of
-    ``marginals`` (how many columns are counted together, or lists of them), ``"synthetic"``,
-    people made up from counts, and ``"randomised"``, sensitive values exchanged in a partition
-    that never looked at them. A ``seed`` marks the release as not to be released.
-
-    Where a column says who a row is about (role person) nobody may have several, unless ``one_row``
-    says which is published: ``"latest by COLUMN"``, ``"first by COLUMN"`` or ``"random"``.
-    With a ``ledger`` (``shoal.Ledger``, or where it is) the release is judged together with those
-    recorded there, and recorded; ``admission`` are settings of ``shoal.Ledger.admit``.
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> import shoal
+    >>> people = pa.table({"age": [21, 22, 34, 35], "illness": ["flu", "cold", "flu", "cold"]})
+    >>> schema = shoal.Schema.of(quasi=["age"], sensitive=["illness"])
+    >>> shoal.publish(people, schema, "k-anonymity k=2").verdict.holds
+    True
     """
     check_form_name(form)
     of_rows: dict[str, Any] = {

@@ -1,12 +1,8 @@
 """Publish by noise: from a table to counts or made-up people, whole or not at all.
 
-Everything is checked before a row is read: the columns, their bins, the marginals and what they
-spend are said by the schema and the request alone. A dry run stops there.
-
-A release of noise, written aside, verified, recorded and moved into place: whole or not at all.
-
-What is drawn is drawn once. A release that fails after that has spent nothing that anybody saw:
-what was written aside is gone.
+Everything is checked before a row is read: the schema and the request alone say which columns are
+counted in which bins, and what they spend. A dry run stops there. Noise is drawn once, and a
+release that fails after that has spent nothing that anybody saw: what was written aside is gone.
 """
 
 from __future__ import annotations
@@ -43,7 +39,7 @@ from shoal.releases.forms._noise.utility import (
     measure_noise_utility,
     tally_original,
 )
-from shoal.releases.forms._noise.verification import judge_spend, recount_noise, verify_noisy
+from shoal.releases.forms._noise.verification import judge_spend, recount_noise
 from shoal.releases.forms.counts import Counts
 from shoal.releases.forms.synthetic import Synthetic
 from shoal.releases.options import COUNTS
@@ -51,8 +47,6 @@ from shoal.releases.people import ask_about_repeats, check_one_row_each
 from shoal.releases.people_sketch import sketch_for_companion
 from shoal.releases.reader import open_frame
 from shoal.releases.writer import write_whole_table
-
-# A release of noise, written aside, verified, recorded and moved into place: whole or not at all.
 
 
 def build_noise_manifest(
@@ -142,12 +136,6 @@ def _build_companion(
         "table_sha256": manifest["sha256"],
         **facts,
     }
-
-
-# Publish by noise: from a table to counts or made-up people, whole or not at all.
-
-
-__all__ = ["publish_noisy", "verify_noisy"]
 
 
 def publish_noisy(source: Any, request: NoisyRequest) -> Release:

@@ -141,9 +141,32 @@ def red_team(
 ) -> RedTeam:
     """Run every attack whose needs are met, on each release, or each pair, that it can take.
 
-    An attack for which this data has nothing to work on is listed as skipped, with its reason;
-    where none can run, that is an error, and so is one that was given options of its own: what
-    was asked must not be lost among the others. Arguments as in ``shoal.attack``.
+    Attacks that suppose what nobody is shown to know (background, worst-pair) run where an option
+    of theirs says what.
+
+    Parameters
+    ----------
+    releases, targets, schema, on, control, sample, seed, show, relation, reading, names, progress
+        As in ``shoal.attack``.
+    **options
+        Options of single attacks. An attack that was given one must run: what was asked must not
+        be lost among the others.
+
+    Returns
+    -------
+    RedTeam
+        The findings, the largest share of people first, and why the other attacks did not run.
+
+    Raises
+    ------
+    UsageError
+        No attack can run, or one that was given an option of its own cannot.
+    InputError
+        A release or a table cannot be read.
+
+    Examples
+    --------
+    >>> shoal.red_team(["release"], targets="register.csv")  # doctest: +SKIP
     """
     request = AttackRequest(
         on=on, sample=sample, seed=seed, relation=relation, progress=progress, options=options

@@ -66,14 +66,49 @@ def check_request(
 ) -> None:
     """Check what is asked of a verb before a row is read, and raise all that is wrong as one error.
 
-    ``further`` are checks of the verb's own. ``tables`` are those that the ``schema`` (or what
-    reads it) is about: its columns must be in their headers, and unless ``some_columns`` suffice
-    each of theirs needs a role. ``releases`` and other ``files`` must be there; None is passed
-    over. ``rules`` may name sensitive columns only, and must where there are several and each is
-    about one (``one_column_each``); those about the population need one. ``on`` are columns to
-    learn. An ``attack`` has its ``options``, a ``method`` its ``parameters``. ``outputs`` are new
-    files, ``page`` is one that may be replaced. ``reading`` is as in ``shoal.open``.
+    Parameters
+    ----------
+    *further
+        Checks of the verb's own, each of which raises a ``ShoalError`` or does nothing.
+    tables
+        Tables that the ``schema`` is about: its columns must be in their headers.
+    releases, files
+        Releases and other files that must be there; None is passed over.
+    schema
+        The columns' roles, or a function that reads them.
+    some_columns
+        Whether it is enough that the schema has a role for some of a table's columns.
+    rules
+        Requirements; they may name sensitive columns only.
+    one_column_each
+        Whether each rule is about one column, and must name it where several are sensitive.
+    on
+        The columns to learn.
+    attack, options, relation, has_targets
+        An attack, its own options, what the releases are to each other, and whether there are
+        people to look for.
+    method, parameters
+        A method, and its parameters.
+    has_population
+        Whether there is a population for rules that compare with one.
+    one_row
+        The row that stands for a person, as in ``shoal.publish``.
+    outputs
+        New files, which must not be there yet.
+    page, page_name, page_is_public
+        A page that may be replaced, what it is called, and whether it is to be published.
+    ledger, key
+        Where a ledger is, and its key.
+    reading
+        How the tables are written, as in ``shoal.open``.
 
+    Raises
+    ------
+    ShoalError
+        Everything that is wrong as one error: of its kind where there is one, else ``UsageError``.
+
+    Examples
+    --------
     >>> check_request(rules=["k-anonymity k=0"], method="chain", parameters={"speed": 2})
     Traceback (most recent call last):
     shoal.core.errors.UsageError: k must be a whole number, at least 1.

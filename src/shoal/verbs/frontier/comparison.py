@@ -1,9 +1,4 @@
-"""What a comparison found: its points, which are on the frontier, and which one is chosen.
-
-A point for each method and rule: what it gives and costs, and whether none is better.
-
-Points as they are read: those at one place together, reasons once each, and as a table.
-"""
+"""A comparison's result: a point for each method and rule, the frontier, and the point chosen."""
 
 from __future__ import annotations
 
@@ -20,9 +15,6 @@ from shoal.core.errors import NotMetError, UsageError
 from shoal.core.model import parse_fraction
 from shoal.core.release import EDITION, format_reached, to_json_value
 from shoal.measures.risk.exposure import ASSUMPTIONS
-
-# A point for each method and rule: what it gives and costs, and whether none is better.
-
 
 RISKS = ("identity", "value")
 """What the adversary is after: which row is a person's, or which sensitive value."""
@@ -151,9 +143,6 @@ def _beats(first: tuple[float, float], second: tuple[float, float]) -> bool:
     return first != second and first[0] <= second[0] and first[1] <= second[1]
 
 
-# Points as they are read: those at one place together, reasons once each, and as a table.
-
-
 MAX_NAMES = 3
 """So many methods are named at one place; of more, the first and how many others."""
 
@@ -263,9 +252,6 @@ def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
         ).rstrip()
         for row in rows
     ]
-
-
-# What a comparison found: its points, which are on the frontier, and which one is chosen.
 
 
 _HINT = "allow more, let rows be held back (--hold-back), or try other rules (-m)."

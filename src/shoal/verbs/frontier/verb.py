@@ -88,21 +88,70 @@ def frontier(
 ) -> Frontier:
     """Compare methods under rules by an adversary's success and by loss; nothing is published.
 
-    Each of ``rules`` is one strength; without them they are k-anonymity with k of ``strengths``
-    and of every sensitive column (or of those that ``on`` names) two distinct values in every
-    class. ``methods`` are all unless named. ``risk`` is what the frontier is drawn by: "identity",
-    or "value", that of the column whose values are guessed right most often. Of what is asked for
-    here, ``chosen`` is the least risk with a loss of at most ``max_loss``, or the least loss with a
-    risk of anybody of at most ``max_risk`` (``max_average_risk``: on average), or within all of
-    these. ``auto_hierarchies`` gives columns levels that
-    have none, for the methods that need them. ``one_row`` says which row
-    stands for a person, as in ``shoal.publish``; here what is drawn is drawn alike every time.
-    ``reading`` says how the table is written.
-
-    With ``out`` every finished point is kept in that folder, and a page is drawn there in the end:
+    With ``out`` every finished point is saved in that folder, and a page is drawn there in the end:
     a run with the same table, schema and settings goes on where another stopped, or adds methods
-    and rules to it; one with others is refused, unless it may ``replace`` what is there. Several
-    runs may work in one folder at once.
+    and rules to it. Several runs may work in one folder at once.
+
+    Parameters
+    ----------
+    table
+        Anything that ``shoal.open`` takes.
+    schema
+        The columns' roles.
+    rules
+        The rules to try, each one strength. Without them: k-anonymity with each k of ``strengths``,
+        and of every sensitive column (or of those that ``on`` names) two distinct values in every
+        class.
+    methods
+        The methods to try; all unless named.
+    strengths
+        The k to try where no ``rules`` are given.
+    out
+        The folder in which points are saved.
+    risk
+        What the frontier is drawn by: ``"identity"``, or ``"value"``, that of the column whose
+        values are guessed right most often.
+    on
+        The sensitive columns that the adversary is after; every one unless given.
+    max_loss, max_risk, max_average_risk
+        Bounds by which a point is ``chosen``: the least risk with a loss of at most ``max_loss``,
+        or the least loss where nobody's risk exceeds ``max_risk`` (on average
+        ``max_average_risk``).
+    hold_back
+        The share of rows that may be suppressed.
+    auto_hierarchies
+        Whether columns without levels get some, for the methods that need them.
+    accept_keep
+        Whether kept columns, which no rule judges, are accepted.
+    population
+        A table of everybody, for rules that compare with it.
+    one_row
+        Which row stands for a person who has several, as in ``shoal.publish``; here what is drawn
+        is drawn alike every time.
+    replace
+        Whether another comparison in ``out`` may be replaced.
+    reading
+        How the table is written, as in ``shoal.open``.
+    progress
+        Called with a step's name, how much is done, and how much there is.
+
+    Returns
+    -------
+    Frontier
+        A point for each method and rule, those that no other beats, and the one that is chosen.
+
+    Raises
+    ------
+    UsageError
+        A method, rule or bound has no meaning, or ``out`` holds another comparison.
+    InputError
+        The table cannot be read, or a rule cannot judge it.
+    NotMetError
+        The table has kept columns, and they are not accepted.
+
+    Examples
+    --------
+    >>> shoal.frontier("patients.csv", schema, methods=["mondrian"])  # doctest: +SKIP
     """
     place = None if out is None else Path(out)
     columns = _choose_columns(schema, on, risk)

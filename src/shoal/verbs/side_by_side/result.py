@@ -1,14 +1,10 @@
-"""What came of a comparison of both schools: loss and exposure of each guarantee, and a verdict.
-
-What comes of one guarantee: what its releases cost, and what two of them joined give away.
-
-Classes and noise at about equal loss: under which of the two does being in the tables add more.
+"""The result of comparing both schools: loss and exposure of each guarantee, and a verdict.
 
 Each rule of classes is set beside each form of noise, at the ε whose loss is the nearest to the
 rule's. What is compared is what being in both tables adds to the share guessed right, seed by seed:
 the halves of a seed are the same people under every guarantee.
 
-Does not give: equal loss, where no ε that was tried comes near; both losses are told.
+Does not give: equal loss, where no ε that was tried comes near; both losses are shown.
 """
 
 from __future__ import annotations
@@ -27,9 +23,6 @@ from shoal.reports.charts.side_by_side import (
 )
 from shoal.reports.document import Page
 from shoal.reports.pages.side_by_side import render_side_by_side
-
-# What comes of one guarantee: what its releases cost, and what two of them joined give away.
-
 
 PARTITIONS, PRIVATE = "classes", "differential privacy"
 """The two schools."""
@@ -101,9 +94,6 @@ class GuaranteeOutcome:
         return {"school": self.school, **asdict(self), "added": added}
 
 
-# Classes and noise at about equal loss: under which of the two does being in the tables add more.
-
-
 @dataclass(frozen=True)
 class RuleComparison:
     """A rule of classes beside a form of noise: the names, losses, and what they add."""
@@ -163,9 +153,6 @@ def _far(rule: GuaranteeOutcome) -> Any:
 
 def _mean(figure: Figure | None) -> float:
     return 0.0 if figure is None else figure.mean
-
-
-# What came of a comparison of both schools: loss and exposure of each guarantee, and a verdict.
 
 
 @dataclass(frozen=True)

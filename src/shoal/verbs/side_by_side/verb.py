@@ -69,19 +69,58 @@ def side_by_side(
 ) -> SideBySide:
     """Publish two overlapping halves of a table by both schools, and join each pair of releases.
 
-    ``rules`` are the guarantees of classes, each one whole rule: k-anonymity with ``k``, and with
-    it entropy-diversity, t-closeness, (c,k)-safety and composition unless others are given. Each of
-    ``forms`` is made by noise at each of ``epsilons``; what a schema must state for that stands in
-    the reason of those that could not be made. So many people as ``overlap`` says are in both
-    halves (5,000, or a sixth of the table). With ``other``, a second table about some of the same
-    people, the two are published instead of halves; half of the people in both are left out, to be
-    the control. Everything is done for each of so many ``seeds``, and for every sensitive column or
-    those that ``on`` names: the one by which classes give most away is told, with all
-    ``by_column``.
+    Nothing is published: releases are made in memory, their noise with a seed.
 
-    Nothing is published: releases are made in memory, their noise with a seed. With ``out`` a page
-    and its JSON are written to that folder; they tell more about the table than a release does.
-    ``one_row`` says which row stands for a person who has several, as in ``shoal.publish``.
+    Parameters
+    ----------
+    table
+        Anything that ``shoal.open`` takes.
+    schema
+        The columns' roles; noise needs domains or bounds besides, and a form that lacks them is
+        listed with the reason why it was not made.
+    other
+        A second table about some of the same people, to publish instead of halves. Half of the
+        people in both are left out, to be the control.
+    on
+        The sensitive columns to learn. Without it every one is: the one by which classes give most
+        away is returned, with all of them in ``by_column``.
+    k
+        The k of the rules that are compared unless ``rules`` are given.
+    epsilons
+        The privacy budget of each noisy release.
+    overlap
+        How many people are in both halves; 5,000, or a sixth of a smaller table, unless given.
+    seeds
+        How often the table is split.
+    rules
+        The guarantees of classes, each one whole rule. Unless given: k-anonymity, and with it
+        entropy-diversity, t-closeness, (c,k)-safety and composition.
+    forms
+        The forms that are made by noise, each at each of ``epsilons``.
+    out
+        A folder for a page and its JSON; they tell more about the table than a release does.
+    one_row
+        Which row stands for a person who has several, as in ``shoal.publish``.
+    reading
+        How the tables are written, as in ``shoal.open``.
+    progress
+        Called with a step's name, how much is done, and how much there is.
+
+    Returns
+    -------
+    SideBySide
+        For each guarantee what is lost, and what two joined releases give away.
+
+    Raises
+    ------
+    UsageError
+        A form, rule or number has no meaning, or nothing says who is in both tables.
+    InputError
+        The table has no room for so many people in both halves, or cannot be read.
+
+    Examples
+    --------
+    >>> shoal.side_by_side("patients.csv", schema, epsilons=[1], seeds=2)  # doctest: +SKIP
     """
     place = _check_place(out)
     guarantees = _list_guarantees(k, epsilons, rules, forms)
