@@ -186,7 +186,6 @@ def describe_finding(finding: Finding) -> str:
 
 
 def _describe_columns(finding: Finding) -> list[str]:
-    """What was found of each sensitive column, the worst first, and what was not evaluated."""
     if not finding.by_column:
         return []
     worst_first = sorted(
@@ -271,7 +270,6 @@ def _own_sentence(finding: Finding) -> str:
 
 
 def _format_matrix(red_team: RedTeam) -> str:
-    """The share of people exposed, by sensitive column and attack; the worst column first."""
     learning = [
         finding
         for finding in red_team.findings

@@ -54,7 +54,6 @@ def list_tables(output: Output) -> None:
 
 
 def _list_folders(files: list[Path]) -> str:
-    """The folder of the files; the folders, where they are in several."""
     return ", ".join(dict.fromkeys(str(file.parent) for file in files))
 
 

@@ -242,7 +242,6 @@ def _check_validation(limit: float | None) -> None:
 
 
 def _describe_forecast(forecast: Forecast, out: Path | None) -> str:
-    """The sentence, the estimators, the classes at risk, and what all of it supposes."""
     rows = [
         (
             "*" if estimate is forecast.default else "",
@@ -271,7 +270,6 @@ def _describe_forecast(forecast: Forecast, out: Path | None) -> str:
 
 
 def _describe_columns(forecast: Forecast) -> list[str]:
-    """What is forecast of each sensitive column, the worst first, where there are several."""
     if not forecast.by_column:
         return []
     rows = [
@@ -302,7 +300,6 @@ def _format_interval(interval: tuple[float, float] | None, simulated: bool) -> s
 
 
 def _describe_classes(forecast: Forecast) -> list[str]:
-    """The classes at risk as a table."""
     few, l = forecast.few, forecast.settings["l"]
     have = "class has" if few == 1 else "classes have"
     lines = [f"{few:,} {have} fewer than {l} values already, without any other release.", ""]
@@ -354,7 +351,6 @@ def _describe_validation(validation: Validation, out: Path | None) -> str:
 
 
 def _describe_validated_columns(validation: Validation) -> list[str]:
-    """How far the estimates of each sensitive column were off, where several were tried."""
     if not validation.by_column:
         return []
     rows = [

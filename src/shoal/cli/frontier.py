@@ -219,7 +219,6 @@ _FRONTIER_OPTIONS = (
 
 
 def _refuse_misplaced_options(side_by_side: bool) -> None:
-    """Refuse what has no meaning where both schools are compared, or where they are not."""
     from shoal import UsageError
 
     parameter_source = click.get_current_context().get_parameter_source
@@ -262,7 +261,6 @@ def _read_file_version(folder: Path | None) -> tuple[int, int] | None:
 def _explain_stop(
     before: tuple[int, int] | None, after: tuple[int, int] | None, replace: bool
 ) -> Interrupted:
-    """What there is after an interruption, and how to go on."""
     from shoal import Interrupted
 
     if after is None:

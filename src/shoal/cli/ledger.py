@@ -684,7 +684,6 @@ def entry_to_json(entry: Any, state: str) -> dict[str, Any]:
 
 
 def _print_refused(admission: Admission) -> int:
-    """Say why, and what helps; returns the exit code."""
     import shoal
 
     error = shoal.Refused(admission)

@@ -65,7 +65,6 @@ def _format_columns(look: Look) -> str:
 
 
 def _describe_unique(look: Look) -> list[str]:
-    """How many people are unique, and how that grows with what an adversary knows."""
     rows = [
         (("+ " if at else "") + name, f"{unique:,}", f"{unique / look.rows:.1%}")
         for at, (name, unique) in enumerate([] if look.is_unsettled else look.growth())

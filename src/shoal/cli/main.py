@@ -148,7 +148,6 @@ def _report_failure(error: Exception, arguments: Sequence[str]) -> int:
 
 
 def _explain_usage_error(error: click.ClickException) -> tuple[str, str]:
-    """Fact and hint of an error in the command line itself."""
     context = getattr(error, "ctx", None)
     hint = f"{context.command_path if context else 'shoal'} --help"
     if isinstance(error, click.NoSuchOption):

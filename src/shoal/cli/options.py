@@ -256,7 +256,6 @@ class Roles:
         return replace(schema, columns=tuple(columns))
 
     def _files(self) -> dict[str, Path]:
-        """The hierarchies' files by the columns that they are named after."""
         from shoal import UsageError
 
         folder = self.hierarchies or Path()
@@ -266,7 +265,6 @@ class Roles:
 
 
 def _read_hierarchy(file: Path) -> Hierarchy | None:
-    """A hierarchy from a file in ARX's format."""
     from shoal import HierarchyError, from_arx_csv
 
     try:

@@ -213,7 +213,6 @@ def describe_verdict(verdict: Verdict) -> str:
 
 
 def _warn_unjudged(columns: Sequence[str]) -> str:
-    """What it means that no requirement is about sensitive columns, and what to ask for."""
     return (
         f"no requirement is about {', '.join(columns)}: everybody in a class may share one value "
         'there. Ask for one, such as -m "distinct-diversity l=2", with on=COLUMN where several are '
@@ -259,7 +258,6 @@ def describe_judgements(verdict: Verdict) -> str:
 
 
 def _describe_coalition(worst: Mapping[str, Any]) -> str:
-    """Who would break the worst class together, and what they would leave of it."""
     if "members" not in worst:
         return ""
     names, members = ", ".join(worst.get("coalition", ())), worst["members"]
@@ -329,7 +327,6 @@ def format_levels(facts: Mapping[str, Any], form: str = "partition") -> list[str
 
 
 def _describe_search(facts: Mapping[str, Any]) -> str:
-    """What was minimised, how far the search went, and so what the outcome is worth."""
     measured = f"{facts['measure']} {format_fact(facts['value'])}"
     searched = f"{facts['checked']:,} of {facts['nodes']:,} combinations of levels"
     if facts["complete"]:
@@ -343,7 +340,6 @@ def _describe_search(facts: Mapping[str, Any]) -> str:
 def _format_minimal(
     combinations: Sequence[Mapping[str, int]], chosen: Mapping[str, int]
 ) -> list[str]:
-    """The minimal combinations of levels as a table."""
     if not combinations:
         return []
     rows = [

@@ -37,122 +37,6 @@ from shoal.cli.printing import (
 if TYPE_CHECKING:
     from shoal import Release
 
-_ROW_FATES = ("frozen", "widened", "new", "gone")
-
-
-def describe_release(release: Release, explain: bool) -> str:
-    """The outcome, what was found besides, and where everything lies."""
-    lines, based = [str(release)], "rows_frozen" in release.private
-    if not based:  # else only what is new was made at one level
-        lines += format_levels(release.private, release.manifest["form"])
-    if release.is_noisy:
-        lines += _describe_noise(release)
-    if explain:
-        lines += [line for block in _explain(release) if block for line in ("", block)]
-    if based:
-        lines += _describe_based_on(release.private)
-    if "people_in_both" in release.private:
-        lines += _describe_like(release.private)
-    if "admission" in release.private:
-        lines.append(str(release.private["admission"]))
-    if "public_before" in release.private:
-        lines.append(_describe_after(release.private["public_before"]))
-    lines += [f"WARNING: {note}" for note in list_warnings(release)]
-    lines += describe_missing_values(release.verdict)
-    if release.folder is None:
-        return "\n".join((*lines, "Nothing was written (dry run)."))
-    return "\n".join((*lines, *_describe_place(release)))
-
-
-def list_warnings(release: Release) -> list[str]:
-    """The notes on what may undo the promise: columns that repeat, and such that no rule is about.
-
-    Columns that repeat may say that a person has several rows, where each was taken for a person.
-    """
-    notes = [str(note) for note in release.private.get("notes", [])]
-    repeats = [note for note in notes if note in release.private.get("repeats", [])]
-    bare = notes if release.private["unjudged"] else []
-    return repeats + [note for note in bare if note.startswith("no requirement is about ")]
-
-
-def _describe_place(release: Release) -> list[str]:
-    """Where it lies; what a seed drew is no release, and that is said last."""
-    companion_note = f"Private companion in {release.companion}: keep it, do not publish it."
-    private = [] if release.companion is None else [companion_note]
-    if release.is_noisy and not release.manifest["releasable"]:
-        return [*private, f"Written for tests to {release.folder}; NOT to be released."]
-    return [f"Published in {release.folder}, read again and verified.", *private]
-
-
-def _explain(release: Release) -> list[str]:
-    """What each requirement reaches, and how that came about where it was not told already."""
-    facts = {k: v for k, v in release.private.items() if k != "explanation"}
-    how = "" if "expected" in facts else str(release.private["explanation"])
-    return [describe_judgements(release.verdict), format_facts(facts), how]
-
-
-def _describe_noise(release: Release) -> list[str]:
-    """How much noise there is, and where the original was read how far the counts have moved."""
-    facts: Mapping[str, Any] = release.private
-    lines = []
-    if "expected" in facts:
-        lines.append(str(facts["explanation"]))
-    for name, chance in facts.get("true_answers", {}).items():
-        part = ">99.9%" if chance > 0.999 else f"{chance:.1%}"
-        lines.append(f"{part} of the answers of {name} are true; the others are drawn at random.")
-    if "utility" in facts:
-        moved = _describe_distance(facts["utility"])
-        lines.append(f"{moved} (for you alone: it is counted from the original).")
-    return lines
-
-
-def _describe_distance(utility: Mapping[str, Any]) -> str:
-    """How far columns and pairs have moved, and how much of that no noise is to blame for."""
-    if utility["marginals"] is None:
-        return f"How far columns and pairs have moved is {utility['reason']}"
-    bins = f", of which bins alone: {utility['bins']:.1%}" if "bins" in utility else ""
-    distance = f"Columns and pairs of them have moved by {utility['marginals']:.1%}"
-    return f"{distance} of what publishing nothing would{bins}"
-
-
-def _describe_based_on(facts: Mapping[str, Any]) -> list[str]:
-    """What became of the rows of the release that this one is based on."""
-    frozen, widened, new, gone = (facts[f"rows_{what}"] for what in _ROW_FATES)
-    lines = [
-        f"Against the earlier release: {frozen:,} rows keep their cells, {widened:,} have wider "
-        f"ones, {new:,} are new, {gone:,} are gone."
-    ]
-    if few := facts["rows_new_few"]:
-        lines.append(
-            f"Warning: {few:,} new rows are in classes with old ones and do not meet the rule "
-            "among themselves: whoever compares the releases may tell them apart. Publish when "
-            "more have come, or let them be held back (--hold-back)."
-        )
-    return [*lines, "Base the next release on this one: two that have one base can be linked."]
-
-
-def _describe_like(facts: Mapping[str, Any]) -> list[str]:
-    """What the recoding of another release did not cover, and who is in that too."""
-    lines = []
-    if rows := facts["rows_not_covered"]:
-        lines.append(f"The release's recoding does not cover {rows:,} rows: they are held back.")
-    if people := facts["people_in_both"]:
-        lines.append(
-            f"Warning: {people:,} people are in the other release too: whoever links the two has "
-            "both of their rows. For the same people again there is --based-on."
-        )
-    return lines
-
-
-def _describe_after(names: Sequence[str]) -> str:
-    """What the earlier releases were found to have."""
-    columns = ", ".join(names) or "no column that would be published as it is"
-    return f"Public already, and so generalised too: {columns}."
-
-
-if TYPE_CHECKING:
-    from shoal import Release
-
 FORMATS = ("csv", "csv.gz", "parquet", "feather", "arrow", "xlsx")
 CHOICE_SETTINGS: dict[str, Any] = {
     "metavar": "NAME",
@@ -169,6 +53,7 @@ FORMS_WITHOUT_RULE = ("counts", "synthetic")
 """The forms that noise alone makes: there is no requirement on classes."""
 ADMISSION_OPTIONS = ("about", "to", "relation", "limit", "accept_risk")
 """What a ledger is told besides the release."""
+_ROW_FATES = ("frozen", "widened", "new", "gone")
 
 
 @click.command(
@@ -466,7 +351,6 @@ def _check_folders(options: Mapping[str, Any]) -> None:
 
 
 def _choose_marginals(number: int | None, columns: tuple[str, ...]) -> Any:
-    """Which columns are counted together: all sets of so many, or those that are named."""
     from shoal import UsageError
 
     if number is not None and columns:
@@ -548,3 +432,107 @@ def _describe_alternative(
         return f"\nNo part that {method} finds meets it, however many rows are held back."
     share = other.private["held_back"] / (other.private["held_back"] + other.verdict.rows)
     return f"\nIt would pass with {share:.2%} of the rows held back: {other}."
+
+
+def describe_release(release: Release, explain: bool) -> str:
+    """The outcome, what was found besides, and where everything lies."""
+    lines, based = [str(release)], "rows_frozen" in release.private
+    if not based:  # else only what is new was made at one level
+        lines += format_levels(release.private, release.manifest["form"])
+    if release.is_noisy:
+        lines += _describe_noise(release)
+    if explain:
+        lines += [line for block in _explain(release) if block for line in ("", block)]
+    if based:
+        lines += _describe_based_on(release.private)
+    if "people_in_both" in release.private:
+        lines += _describe_like(release.private)
+    if "admission" in release.private:
+        lines.append(str(release.private["admission"]))
+    if "public_before" in release.private:
+        lines.append(_describe_after(release.private["public_before"]))
+    lines += [f"WARNING: {note}" for note in list_warnings(release)]
+    lines += describe_missing_values(release.verdict)
+    if release.folder is None:
+        return "\n".join((*lines, "Nothing was written (dry run)."))
+    return "\n".join((*lines, *_describe_place(release)))
+
+
+def list_warnings(release: Release) -> list[str]:
+    """The notes on what may undo the promise: columns that repeat, and such that no rule is about.
+
+    Columns that repeat may say that a person has several rows, where each was taken for a person.
+    """
+    notes = [str(note) for note in release.private.get("notes", [])]
+    repeats = [note for note in notes if note in release.private.get("repeats", [])]
+    bare = notes if release.private["unjudged"] else []
+    return repeats + [note for note in bare if note.startswith("no requirement is about ")]
+
+
+def _describe_place(release: Release) -> list[str]:
+    """Where it lies; what a seed drew is no release, and that is said last."""
+    companion_note = f"Private companion in {release.companion}: keep it, do not publish it."
+    private = [] if release.companion is None else [companion_note]
+    if release.is_noisy and not release.manifest["releasable"]:
+        return [*private, f"Written for tests to {release.folder}; NOT to be released."]
+    return [f"Published in {release.folder}, read again and verified.", *private]
+
+
+def _explain(release: Release) -> list[str]:
+    facts = {k: v for k, v in release.private.items() if k != "explanation"}
+    how = "" if "expected" in facts else str(release.private["explanation"])
+    return [describe_judgements(release.verdict), format_facts(facts), how]
+
+
+def _describe_noise(release: Release) -> list[str]:
+    facts: Mapping[str, Any] = release.private
+    lines = []
+    if "expected" in facts:
+        lines.append(str(facts["explanation"]))
+    for name, chance in facts.get("true_answers", {}).items():
+        part = ">99.9%" if chance > 0.999 else f"{chance:.1%}"
+        lines.append(f"{part} of the answers of {name} are true; the others are drawn at random.")
+    if "utility" in facts:
+        moved = _describe_distance(facts["utility"])
+        lines.append(f"{moved} (for you alone: it is counted from the original).")
+    return lines
+
+
+def _describe_distance(utility: Mapping[str, Any]) -> str:
+    if utility["marginals"] is None:
+        return f"How far columns and pairs have moved is {utility['reason']}"
+    bins = f", of which bins alone: {utility['bins']:.1%}" if "bins" in utility else ""
+    distance = f"Columns and pairs of them have moved by {utility['marginals']:.1%}"
+    return f"{distance} of what publishing nothing would{bins}"
+
+
+def _describe_based_on(facts: Mapping[str, Any]) -> list[str]:
+    frozen, widened, new, gone = (facts[f"rows_{what}"] for what in _ROW_FATES)
+    lines = [
+        f"Against the earlier release: {frozen:,} rows keep their cells, {widened:,} have wider "
+        f"ones, {new:,} are new, {gone:,} are gone."
+    ]
+    if few := facts["rows_new_few"]:
+        lines.append(
+            f"Warning: {few:,} new rows are in classes with old ones and do not meet the rule "
+            "among themselves: whoever compares the releases may tell them apart. Publish when "
+            "more have come, or let them be held back (--hold-back)."
+        )
+    return [*lines, "Base the next release on this one: two that have one base can be linked."]
+
+
+def _describe_like(facts: Mapping[str, Any]) -> list[str]:
+    lines = []
+    if rows := facts["rows_not_covered"]:
+        lines.append(f"The release's recoding does not cover {rows:,} rows: they are held back.")
+    if people := facts["people_in_both"]:
+        lines.append(
+            f"Warning: {people:,} people are in the other release too: whoever links the two has "
+            "both of their rows. For the same people again there is --based-on."
+        )
+    return lines
+
+
+def _describe_after(names: Sequence[str]) -> str:
+    columns = ", ".join(names) or "no column that would be published as it is"
+    return f"Public already, and so generalised too: {columns}."

@@ -180,7 +180,6 @@ def _check_output(out: Path | None, as_json: bool, shown_to_all: bool) -> None:
 
 
 def _explain_refusal(composition: Mapping[str, Any]) -> str:
-    """Why the ledger would not admit it."""
     exposes = any(finding["exceeds"] for finding in composition["findings"])
     spent = (composition["spend"] or {}).get("exceeded")
     reasons = ["Together with earlier releases it exposes people"] if exposes else []

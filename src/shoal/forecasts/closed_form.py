@@ -191,7 +191,6 @@ def _compute_safety(
 
 
 def _multiply_by_class(ours: OurTable, chance: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Per class the product of its people's chances."""
     with np.errstate(divide="ignore"):
         logarithm = np.log(chance)
     product: NDArray[np.float64] = np.exp(np.bincount(ours.class_, logarithm, ours.classes))

@@ -117,7 +117,6 @@ class LocalDistribution:
 
     @cached_property
     def _place(self) -> NDArray[np.int64]:
-        """Where each person stands in its node."""
         place = np.empty(len(self.node), np.int64)
         place[self._order] = np.arange(len(self.node)) - self._start[self.node[self._order]]
         return place

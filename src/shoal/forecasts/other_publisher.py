@@ -146,7 +146,6 @@ def _parse_asked_rule(
 
 
 def _concerns_column(part: Model, ours: OurTable) -> bool:
-    """Whether a requirement is about the column that is learnt, or about no column."""
     return getattr(part, "on", None) in (None, ours.sensitive.name)
 
 

@@ -77,7 +77,6 @@ def _draw_leaves(cells: Cells, class_: NDArray[Any], rng: np.random.Generator) -
 def _draw_members(
     bits: NDArray[np.uint64], class_: NDArray[Any], rng: np.random.Generator
 ) -> Codes:
-    """A member of each row's set, which is never empty."""
     raw = np.ascontiguousarray(bits, "<u8").view(np.uint8)
     of, member = np.nonzero(np.unpackbits(raw, axis=1, bitorder="little"))
     start = np.searchsorted(of, np.arange(len(bits) + 1))
@@ -298,7 +297,6 @@ def choose_learnt_columns(
 
 
 def _count_population(crowd: PeopleTable, view: View) -> Population:
-    """Everybody's codes on the view's axes, counted."""
     codes = [crowd.listings[axis.name].on(axis) for axis in view.axes]
     number, first = number_combinations(codes, [axis.size for axis in view.axes])
     keys = np.stack([column[first] for column in codes]).astype(np.int32)

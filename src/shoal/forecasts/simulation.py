@@ -159,7 +159,6 @@ def _simulate_once(
     publish: Publish,
     seed: np.random.SeedSequence,
 ) -> NDArray[np.int32]:
-    """One repeat: the other releases, and what is left of each class of ours."""
     rng = np.random.default_rng(seed)
     people = crowd.ours.people
     many = scenario.in_all(people)

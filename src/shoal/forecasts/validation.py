@@ -271,7 +271,6 @@ def _validate_column(
     confidence: float,
     progress: Progress,
 ) -> Validation:
-    """Forecasts of one sensitive column held against the truth."""
     parsed_overlaps = None if overlaps is None else [parse_overlap(overlap) for overlap in overlaps]
     size, shared, notes = _fit_sizes(people.rows, size, parsed_overlaps, ks)
     parameters = parse_method_parameters(method, {})
@@ -349,7 +348,6 @@ def _check_settings(
     ls: Sequence[int],
     numbers: Mapping[str, int],
 ) -> None:
-    """Refuse what cannot be tried, before anything is read."""
     lists = {"overlaps": overlaps, "ks": ks, "ls": ls}
     for name, values in lists.items():
         if values is None:
@@ -526,7 +524,6 @@ def score_estimators(outcomes: Sequence[TrialOutcome]) -> dict[str, Score]:
 def _measure_coverage(
     intervals: Sequence[tuple[float, float] | None], real: NDArray[np.float64]
 ) -> float | None:
-    """How many of the intervals hold what came true, of those that there are."""
     holds = [
         low_high[0] <= risk <= low_high[1]
         for low_high, risk in zip(intervals, real, strict=True)

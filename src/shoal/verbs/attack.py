@@ -149,7 +149,6 @@ def attack(
 def _check_audit(
     releases: Sequence[Any], values: Sequence[Any], options: Mapping[str, Any]
 ) -> None:
-    """Refuse what has no meaning where a mechanism is run again."""
     if len(releases) != 1:
         raise UsageError(
             f"{AUDITING} takes one release, and {len(releases)} are given.",

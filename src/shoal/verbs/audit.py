@@ -197,7 +197,6 @@ class Audit:
 
 
 def _format_model(measured: MeasuredModel | NotEvaluated) -> str:
-    """A model with its other parameters and its column."""
     extra = "".join(f" {k}={v}" for k, v in measured.parameters)
     return measured.model + extra + (f" on {measured.on}" if measured.on else "")
 
@@ -386,7 +385,6 @@ def _estimate_sampling_fraction(frame: Frame, schema: Schema, rows: int) -> floa
 
 
 def _measure_spends(answers: Mapping[str, Answers]) -> Iterable[MeasuredModel]:
-    """What the answers of each column of a randomised release spend, by how they are drawn."""
     for name, answers_of_column in answers.items():
         spend = compute_response_spend(answers_of_column.bins.size, answers_of_column.keep)
         yield MeasuredModel("differential-privacy", float(spend.epsilon), name)
@@ -425,7 +423,6 @@ def _measure_models(
 def _measure_utility(
     count: Recount, groups: Groups, schema: Schema, original: Any
 ) -> dict[str, Any]:
-    """What is known without the original, and with it what was lost."""
     rows, classes = int(groups.row_counts.sum()), len(groups)
     utility: dict[str, Any] = {
         "average_class_size": rows / classes,
@@ -478,7 +475,6 @@ def tally_with_published(original: Tally, count: Recount) -> tuple[Tally, Cut]:
 
 
 def _recode_values(original: Tally, published: Tally) -> NDArray[np.int32]:
-    """The published entries' sensitive values as the original's codes."""
     columns = dict(zip((axis.name for axis in published.sensitive), published.values, strict=True))
     published_axes = {axis.name: axis for axis in published.sensitive}
     codes = np.zeros((len(original.sensitive), published.entries), dtype=np.int32)

@@ -186,7 +186,6 @@ def _forecast_columns(
     settings: Mapping[str, Any],
     progress: Progress,
 ) -> list[Forecast]:
-    """The forecast of each column, by others who publish by a method under a rule."""
     forecasts = []
     for read in release.each:
         publisher = suppose_publisher(
@@ -214,7 +213,6 @@ def _forecast_columns(
 def _compare_ends(
     ends_tried: Sequence[tuple[Sequence[ExposureEstimate], OverlapScenario]],
 ) -> dict[str, Any]:
-    """What each end of how the others' people may coincide would expose, where both were tried."""
     if len(ends_tried) < 2:
         return {}
     return {
@@ -231,7 +229,6 @@ def _build_forecast(
     estimates: Sequence[ExposureEstimate],
     options: Mapping[str, Any],
 ) -> Forecast:
-    """The result: estimates, what was supposed, and the classes by the first, the default."""
     ours = read.ours
     settings = {
         "overlap": scenario.overlap,
@@ -272,7 +269,6 @@ def _build_forecast(
 
 
 def _note_worse_end(scenario: OverlapScenario, settings: Mapping[str, Any]) -> tuple[str, ...]:
-    """Which of the two ways in which the others' people may coincide was taken, and the other."""
     risks = settings.get("by_same_people")
     if risks is None:
         return scenario.coincidence[:1]
@@ -301,7 +297,6 @@ def _note_same_table(
 
 
 def _as_share(overlap: int, people: int) -> float:
-    """So many people of ours as a share."""
     if overlap > people:
         raise UsageError(
             f"{overlap:,} of our people cannot be in another release: there are {people:,}.",

@@ -226,7 +226,6 @@ def look(source: Any, schema: Schema | None = None, **reading: Any) -> Look:
 
 
 def _apply_stated_roles(suggested: Schema, schema: Schema | None) -> Schema:
-    """The suggestion, with what the publisher has decided already in its place."""
     stated_columns = schema.expand(suggested.names).columns if schema else ()
     stated = {column.name: column for column in stated_columns}
     return Schema(tuple(stated.get(column.name, column) for column in suggested.columns))

@@ -451,7 +451,6 @@ def _find_next_breach(
 def _count_distinct(
     columns: Iterable[Contributions], class_: int, coalition: tuple[int, ...]
 ) -> dict[str, int]:
-    """How many values of each sensitive column a class has without the coalition's rows."""
     distinct = {}
     for column in columns:
         if column.axis is not None:

@@ -394,7 +394,6 @@ def _build_request(
 
 
 def _read_and_publish(source: Any, request: Request, after: Any) -> Release:
-    """Read the table, and publish it; what is asked was checked before."""
     schema = _schema_after(request, after)
     replaced = note_replaced_release(request.out, request.replace)
     request.progress("reading", 0, 1)
@@ -664,7 +663,6 @@ def _compare_with_earlier(
     now: ClassifiedRows,
     key: bytes,
 ) -> None:
-    """What was written, beside the release that it is based on, person by person."""
     if isinstance(draft, InvariantDraft):
         nobody = int(draft.counterfeits().sum())
         check_signatures(frame, request.schema, before, now, key, nobody)

@@ -114,7 +114,6 @@ def _build_companion(
     manifest: dict[str, Any],
     facts: dict[str, Any],
 ) -> dict[str, Any]:
-    """The private record: what the manifest promised, and what only the publisher may know."""
     repeated = (
         "edition",
         "form",
@@ -198,7 +197,6 @@ def choose_noise_form(plan: MarginalPlan, request: NoisyRequest) -> NoiseForm:
 
 
 def _describe_dry_run(form: NoiseForm, request: NoisyRequest) -> Release:
-    """The outcome of a dry run."""
     manifest = build_noise_manifest(form, request, form.marginals)
     verdict, facts = judge_spend(manifest), _explain_noise(form)
     rows = facts["expected"]["cells"] if request.form == COUNTS else 0

@@ -254,7 +254,6 @@ def _renumber_table(finding: Finding, release_numbers: Sequence[int]) -> Finding
 
 
 def _prefix_sentences(finding: Finding, prefix: str) -> Finding:
-    """The finding with its sentences beginning with the releases that they are about."""
     column_findings = tuple(
         replace(column_finding, sentence=prefix + column_finding.sentence)
         for column_finding in finding.by_column

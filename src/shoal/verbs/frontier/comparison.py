@@ -227,7 +227,6 @@ _WORDS = 3
 
 
 def _row(point: Point) -> tuple[str, ...]:
-    """A point as the table has it."""
     value = "" if point.risk_value is None else f"{point.risk_value:.1%} ({point.base:.1%})"
     value += f" {point.column}" if point.column else ""
     return (
@@ -353,7 +352,6 @@ class Frontier:
             raise NotMetError("No release could be made.", _HINT)
 
     def _within(self, loss: float | None, risk: float | None, average: float | None) -> list[Point]:
-        """The points within the bounds, the best first."""
         measured = [(pair, point) for point in self.now if (pair := point.pair(self.risk))]
         safest = risk is None and average is None
         within = [
@@ -448,5 +446,4 @@ def _bounds(loss: float | None, risk: float | None, average: float | None) -> st
 
 
 def _quoted(rule: str) -> str:
-    """A rule as one word of a command line."""
     return shlex.quote(rule) if re.search(r'["$`\\!]', rule) else f'"{rule}"'

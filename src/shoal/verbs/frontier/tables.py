@@ -107,7 +107,6 @@ def _find_entries(encoded: Encoded, codes: tuple[NDArray[Any], ...]) -> NDArray[
 
 
 def _add_columns(cells: Cells, codes: NDArray[Any]) -> Cells:
-    """The cells with further columns that hold one code each."""
     further = codes.T.astype(np.int32)
     return Cells(np.hstack((cells.low, further)), np.hstack((cells.high, further)), cells.sets)
 
@@ -155,7 +154,6 @@ class FrontierTables:
 
 
 def _note_kept_columns(schema: Schema) -> tuple[str, ...]:
-    """What to tell of kept columns."""
     names = ", ".join(column.name for column in schema.keep)
     note = f"Kept columns are published as they are, and risks are of whoever knows them: {names}."
     return (note,) if names else ()

@@ -210,7 +210,6 @@ def _describe_settings(columns: Sequence[str], request: Request) -> dict[str, An
 
 
 def _list_publish_options(request: Request) -> tuple[str, ...]:
-    """What publishing a point needs beside its method and rule."""
     options = {
         f"--hold-back {request.hold_back}": request.hold_back,
         "--auto-hierarchies": request.auto_hierarchies,
@@ -246,7 +245,6 @@ def _check_bounds(
 
 
 def _choose_columns(schema: Schema, on: str | Sequence[str] | None, risk: str) -> tuple[str, ...]:
-    """The sensitive columns to learn: those asked for, else every one."""
     names, chosen = [column.name for column in schema.sensitive], as_column_names(on)
     if unknown := [name for name in chosen if name not in names]:
         raise UsageError(
@@ -260,7 +258,6 @@ def _choose_columns(schema: Schema, on: str | Sequence[str] | None, risk: str) -
 
 
 def _list_methods(methods: Sequence[str] | str | None) -> list[str]:
-    """The methods that are asked for; all unless some are named."""
     chosen = methods.split(",") if isinstance(methods, str) else methods
     return known_methods() if chosen is None else [name.strip() for name in chosen]
 
@@ -271,7 +268,6 @@ def _list_rules(
     schema: Schema,
     columns: Sequence[str],
 ) -> list[Model]:
-    """The rules that are asked for, or those of k-anonymity by strength."""
     if rules and strengths:
         raise UsageError("Rules and strengths are alternatives.", "give the one or the other.")
     if rules:
@@ -334,8 +330,6 @@ class FrontierRun:
         )
 
     def _within(self, at: int, points: int) -> Progress:
-        """The progress of one point as a part of the whole."""
-
         def report(step: str, done: int, total: int) -> None:
             if step == MAKING:
                 # It is done once it is saved.
@@ -363,7 +357,6 @@ class FrontierRun:
             return replace_fields(point, seconds=_seconds_since(began), reason=NO_MEMORY)
 
     def _measured(self, table: CountedTable, cut: Cut) -> dict[str, Any]:
-        """What a cut gives away, and what it costs."""
         tally = table.tally
         each = {at: measure_exposure(*table.view(cut), at) for at in self.columns or (None,)}
         worst, exposure = max(each.items(), key=lambda item: _rank_exposure(item[1]))
@@ -411,7 +404,6 @@ def _rank_exposure(exposure: Exposure) -> tuple[float, float]:
 
 
 def _summarise_exposure(exposure: Exposure) -> dict[str, float]:
-    """What is guessed of one column, as a point tells it."""
     assert exposure.value is not None
     assert exposure.base is not None
     rate, known = round(exposure.value.rate, ROUND), exposure.value.known

@@ -101,7 +101,6 @@ class Guarantee:
 def _publish_partition(
     guarantee: Guarantee, people: CodedPeople, prior: Floats, rng: np.random.Generator
 ) -> Unpublished:
-    """Classes under the rule."""
     assert guarantee.rule is not None
     tally, entry = people.count_entries()
     cut = _cut_classes(tally, people, guarantee.rule, guarantee.progress)
@@ -164,7 +163,6 @@ _MAKERS: dict[str, Callable[[Guarantee, CodedPeople, Floats, np.random.Generator
 
 
 def _cut_classes(tally: Tally, people: CodedPeople, rule: Model, progress: Progress) -> Cut:
-    """The method's cut of a table; no row is held back."""
     schema = Schema(people.columns)
     return make_cut(tally, Request(schema=schema, rule=rule, method=METHOD, progress=progress))
 
@@ -180,7 +178,6 @@ def _tally_without_values(people: CodedPeople) -> tuple[Tally, NDArray[np.int32]
 def _count_by_class(
     cut: Cut, class_: NDArray[Any], published: NDArray[Any], size: int
 ) -> NDArray[np.int64]:
-    """How often each class publishes each value."""
     pair = class_.astype(np.int64) * size + published
     return np.bincount(pair, minlength=cut.classes * size).reshape(cut.classes, size)
 

@@ -177,7 +177,6 @@ def _read_people(frame: Frame, schema: Schema, on: str, other: Frame | None = No
 
 
 def _read_on_axes(people: CodedPeople, frame: Frame) -> CodedPeople:
-    """Another table on the same axes."""
     axes = (*people.quasi, people.sensitive)
     distinct = dict(frame.values([axis.name for axis in axes]))
     codings = tuple(_coding(axis, distinct[axis.name]) for axis in axes)
@@ -193,7 +192,6 @@ def _coding(axis: Axis, distinct: Distinct) -> Coding:
 
 
 def _read_ids(frame: Frame, column: str) -> NDArray[Any]:
-    """Each row's person, as text."""
     distinct = dict(frame.values([column]))[column]
     if distinct.nulls or int(distinct.counts.max(initial=1)) > 1:
         raise InputError(

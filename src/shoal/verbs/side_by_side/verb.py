@@ -158,7 +158,6 @@ def _check_place(out: str | Path | None) -> Path | None:
 def _list_guarantees(
     k: int, epsilons: Sequence[Number], rules: Sequence[Model | str] | None, forms: Sequence[str]
 ) -> list[Guarantee]:
-    """Every rule, then every form by every ε."""
     if unknown := [form for form in forms if form not in NOISY]:
         raise UsageError(
             f"There is no noisy form {unknown[0]!r}.", f"the forms are: {', '.join(NOISY)}."
@@ -212,7 +211,6 @@ class _Run:
     def _outcome(
         self, at: int, guarantee: Guarantee, pairs: Sequence[TablePair]
     ) -> GuaranteeOutcome:
-        """What comes of one guarantee, or why nothing does."""
         epsilon = None if guarantee.spend is None else str(guarantee.spend.epsilon)
         outcome = GuaranteeOutcome(guarantee.name, guarantee.form, epsilon)
         began, attacks = time.perf_counter(), []
@@ -231,7 +229,6 @@ PairAttack = tuple[list[Unpublished], JoinedSuccess, JoinedSuccess]
 
 
 def _attack_pair(guarantee: Guarantee, pair: TablePair, seed: int) -> PairAttack:
-    """Both halves published, and attacked together."""
     rng = np.random.default_rng((seed, 1))
     prior = pair.prior
     releases = [guarantee.make(half, prior, rng) for half in pair.halves]
@@ -246,7 +243,6 @@ def _attack_pair(guarantee: Guarantee, pair: TablePair, seed: int) -> PairAttack
 def _summarise_seeds(
     outcome: GuaranteeOutcome, guarantee: Guarantee, attacks: Sequence[PairAttack]
 ) -> GuaranteeOutcome:
-    """The figures over the seeds."""
     releases, inside, outside = zip(*attacks, strict=True)
     control = Figure.of([hit.right for hit in outside])
     epsilon = None if guarantee.spend is None else 2 * float(guarantee.spend.epsilon)
