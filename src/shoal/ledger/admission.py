@@ -91,14 +91,14 @@ class Admission:
     @property
     def reasons(self) -> tuple[str, ...]:
         """Why it should not be published; empty where nothing speaks against it."""
-        against = [_exposing(judged) for judged in self.weighed if judged.exceeds]
-        against += [
+        reasons = [_describe_exposure(judged) for judged in self.weighed if judged.exceeds]
+        reasons += [
             f"It cannot be judged together with entry {number}: {why}" if number else why
             for number, why in self.unjudged
         ]
         if self.spend.exceeded:
-            against.append(self.spend.reason)
-        return tuple(against)
+            reasons.append(self.spend.reason)
+        return tuple(reasons)
 
     @property
     def admitted(self) -> bool:
@@ -136,7 +136,7 @@ class Admission:
             "accepted_risk": self.accepted_risk,
             "reasons": list(self.reasons),
             "judged_with": [earlier._asdict() for earlier in self.judged_with],
-            "findings": [to_json_value(_full(judged)) for judged in self.weighed],
+            "findings": [to_json_value(_finding_to_json(judged)) for judged in self.weighed],
             "defences": list(self.defences),
             "lacking": list(self.lacking),
             "skipped": [
@@ -153,14 +153,14 @@ class Admission:
         }
 
     def __str__(self) -> str:
-        return "\n".join(_lines(self))
+        return "\n".join(_describe_lines(self))
 
 
-def _full(judged: JudgedFinding) -> dict[str, Any]:
-    return {**judged.finding.to_json(), **_against(judged)}
+def _finding_to_json(judged: JudgedFinding) -> dict[str, Any]:
+    return {**judged.finding.to_json(), **_outcome_to_json(judged)}
 
 
-def _against(judged: JudgedFinding) -> dict[str, Any]:
+def _outcome_to_json(judged: JudgedFinding) -> dict[str, Any]:
     return {
         "entries": list(judged.entries),
         "on": judged.on,
@@ -176,55 +176,59 @@ def summarise_for_entry(judged: JudgedFinding) -> dict[str, Any]:
     """A finding as the ledger records it in the open: counts alone."""
     finding = judged.finding
     counts = {"attack": finding.attack, "people": finding.people, "exposed": finding.exposed}
-    return {**counts, **_against(judged)}
+    return {**counts, **_outcome_to_json(judged)}
 
 
-def _entries(numbers: Sequence[int]) -> str:
+def _list_entries(numbers: Sequence[int]) -> str:
     first = ", ".join(map(str, numbers[:-1]))
     return f"entries {first} and {numbers[-1]}" if first else f"entry {numbers[-1]}"
 
 
-def _exposing(judged: JudgedFinding) -> str:
+def _describe_exposure(judged: JudgedFinding) -> str:
     people, allowed = judged.finding.people, format_reached(100 * judged.limit)
     return (
-        f"{judged.finding.attack} together with {_entries(judged.entries)} exposes "
+        f"{judged.finding.attack} together with {_list_entries(judged.entries)} exposes "
         f"{judged.beyond:,} of {people:,} people whom no release exposes alone (limit "
-        f"{allowed} %): {_cause(judged)}."
+        f"{allowed} %): {_describe_cause(judged)}."
     )
 
 
-def _cause(judged: JudgedFinding) -> str:
+def _describe_cause(judged: JudgedFinding) -> str:
     """By what people are exposed: the column whose values are learnt, or those that join rows."""
     if judged.on:
         joined = (
-            f", where rows are joined by {_columns(judged.joined_by)}" if judged.joined_by else ""
+            f", where rows are joined by {_list_columns(judged.joined_by)}"
+            if judged.joined_by
+            else ""
         )
         return f"too few values of column {judged.on!r} are left to them{joined}"
     if judged.finding.attack == "order":
         return "the rows of both stand in the same order"
-    return f"rows of both can be joined by {_columns(judged.joined_by)}"
+    return f"rows of both can be joined by {_list_columns(judged.joined_by)}"
 
 
-def _columns(names: Sequence[str]) -> str:
+def _list_columns(names: Sequence[str]) -> str:
     return f"column{'s' * (len(names) > 1)} {', '.join(map(repr, names))}"
 
 
-def _lines(admission: Admission) -> list[str]:
-    lines = [f"{admission.name}: {_outcome(admission)}"]
+def _describe_lines(admission: Admission) -> list[str]:
+    lines = [f"{admission.name}: {_describe_outcome(admission)}"]
     for earlier in admission.judged_with:
         how = f" ({earlier.how})" if earlier.how else ""
         lines.append(f"  with entry {earlier.entry}, {earlier.name}: {earlier.relation}{how}")
     for judged in admission.weighed:
         mark = "EXPOSES" if judged.exceeds else "answered" if judged.defence else "within the limit"
         finding = judged.finding
-        lines.append(f"  {finding.attack}, {_entries(judged.entries)}: {mark}: {finding.sentence}")
+        lines.append(
+            f"  {finding.attack}, {_list_entries(judged.entries)}: {mark}: {finding.sentence}"
+        )
         if judged.exceeds and finding.example:
             lines.append(f"    {finding.example}")
     if any(each.exceeds for each in admission.weighed):
         lines.append("  (In examples the last release is this one; before it come the entries.)")
     lines += [f"  defence: {defence}" for defence in admission.defences]
     lines += [f"  no defence: {reason}" for reason in admission.lacking if admission.reasons]
-    lines += _not_run(admission.skipped)
+    lines += _describe_skipped(admission.skipped)
     lines += [
         f"  unjudged{f' with entry {n}' if n else ''}: {why}" for n, why in admission.unjudged
     ]
@@ -239,7 +243,7 @@ def _lines(admission: Admission) -> list[str]:
     return lines
 
 
-def _not_run(skipped: Sequence[SkippedAttack]) -> list[str]:
+def _describe_skipped(skipped: Sequence[SkippedAttack]) -> list[str]:
     """What did not run; attacks that lacked the same, and entries alike in that, are told once."""
     alike: dict[tuple[int, str], list[str]] = {}
     for entry, attack, why in skipped:
@@ -247,10 +251,12 @@ def _not_run(skipped: Sequence[SkippedAttack]) -> list[str]:
     entries_of: dict[tuple[str, str], list[int]] = {}
     for (entry, why), names in alike.items():
         entries_of.setdefault((", ".join(names), why), []).append(entry)
-    return [f"  not run: {names}, {_entries(n)}: {why}" for (names, why), n in entries_of.items()]
+    return [
+        f"  not run: {names}, {_list_entries(n)}: {why}" for (names, why), n in entries_of.items()
+    ]
 
 
-def _outcome(admission: Admission) -> str:
+def _describe_outcome(admission: Admission) -> str:
     if admission.already:
         return "recorded already" + ("" if admission.admitted else ", and REFUSED now")
     if admission.overridden:
@@ -268,12 +274,12 @@ class Refused(ExposedError):
         )
         super().__init__(
             f"{admission.name} is not admitted. {' '.join([*reasons[:REASONS_SHOWN], *more])}",
-            _hint(admission),
+            _suggest_ways(admission),
         )
         self.admission = admission
 
 
-def _hint(admission: Admission) -> str:
+def _suggest_ways(admission: Admission) -> str:
     """What would let it pass, what is done already left out; and how to record it all the same."""
     ways = " Besides: ".join(f"{way.rstrip('.')}." for way in admission.ways[:REASONS_SHOWN])
     if admission.already:  # its risk can no longer be accepted

@@ -8,10 +8,8 @@ account, and the budget is for each.
 A release that states no spend is not under differential privacy, and spends nothing here: what it
 gives away is for the attacks to find. Foreign releases count as far as their makers state it, and
 one that was never out spends nothing. What the key's folder remembers of entries that the ledger
-lost (``memory``) counts still. Releases that protect different things are not added up: an
+lost (``known_heads``) counts still. Releases that protect different things are not added up: an
 account has a total for each unit of protection, and the budget holds for each.
-
-What is protected, and what releases spend of it together: a total for each unit of protection.
 
     one person                      tables differ by adding or removing a row: counts, synthetic
                                     tables, and releases by others that do not say otherwise
@@ -20,7 +18,7 @@ What is protected, and what releases spend of it together: a total for each unit
                                     (``shoal.dp.accounting.convert_to_replacement``)
 
 Sums across the two would be a bound for neither (Kifer, Machanavajjhala: No free lunch in data
-privacy, SIGMOD 2011, on unbounded and bounded neighbours). A total is told for each unit that some
+privacy, SIGMOD 2011, on unbounded and bounded neighbours). There is a total for each unit that some
 release promises. That of the values is never below that of the person: it has the same releases,
 doubled, and its own.
 
@@ -49,9 +47,6 @@ from shoal.dp.accounting import (
 from shoal.ledger.chain.signed_entry import Entry
 from shoal.ledger.recorded_releases import RESTORED, select_released
 from shoal.releases.options import RANDOMISED
-
-# What is protected, and what releases spend of it together: a total for each unit of protection.
-
 
 PERSON, VALUES = "one person", "one person's sensitive values"
 """The units, by name."""
@@ -82,8 +77,8 @@ class ProtectionUnit:
             name: not explain_missing_total(name, self.spends, self._delta) for name in COMPOSITIONS
         }
         return {
-            name: compose_spends(name, self.spends, self._delta) if there else None
-            for name, there in has_total.items()
+            name: compose_spends(name, self.spends, self._delta) if is_known else None
+            for name, is_known in has_total.items()
         }
 
     @property
@@ -145,21 +140,22 @@ def split_into_units(
 ) -> tuple[ProtectionUnit, ...]:
     """The units that releases promise; ``narrow``: the places of those that protect values alone.
 
-    >>> [str(one) for one in split_into_units([Spend(1), Spend(1)], {1}, Spend(3), "basic")]
+    >>> [str(unit) for unit in split_into_units([Spend(1), Spend(1)], {1}, Spend(3), "basic")]
     ['ε 1 spent of ε 3', 'ε 3 spent of ε 3']
     """
-    whole = tuple(spend for i, spend in enumerate(spends) if i not in narrow)
-    protected = [ProtectionUnit(PERSON, whole, budget, composition)] if whole or not narrow else []
+    person_spends = tuple(spend for i, spend in enumerate(spends) if i not in narrow)
+    units = (
+        [ProtectionUnit(PERSON, person_spends, budget, composition)]
+        if person_spends or not narrow
+        else []
+    )
     if narrow:
-        every = tuple(
+        value_spends = tuple(
             spend if i in narrow else convert_to_replacement(spend)
             for i, spend in enumerate(spends)
         )
-        protected.append(ProtectionUnit(VALUES, every, budget, composition))
-    return tuple(protected)
-
-
-# The differential-privacy budget of a ledger: what releases about the same people spend together.
+        units.append(ProtectionUnit(VALUES, value_spends, budget, composition))
+    return tuple(units)
 
 
 _TWICE = (
@@ -233,9 +229,11 @@ class Account:
         counted = self.tightest.add_up((self.own,))
         if counted.epsilon <= self.own.epsilon:
             return ""
-        pure, most, delta = map(format_budget, (self.own.epsilon, counted.epsilon, counted.delta))
+        pure, counted_epsilon, delta = map(
+            format_budget, (self.own.epsilon, counted.epsilon, counted.delta)
+        )
         rho = "" if counted.rho is None else f"ρ {format_budget(counted.rho)}, which is "
-        return f" A pure ε {pure} counts as {rho}ε {most} at δ {delta} (basic: {pure})."
+        return f" A pure ε {pure} counts as {rho}ε {counted_epsilon} at δ {delta} (basic: {pure})."
 
     @property
     def last(self) -> bool:
@@ -315,16 +313,19 @@ def compute_account(
     recorded = [entry.body for entry in select_released(entries)]
     spending = [
         body
-        for body in (*recorded, *_lost(entries, [*recorded, {"table": table, "about": about}]))
+        for body in (
+            *recorded,
+            *_find_lost_spends(entries, [*recorded, {"table": table, "about": about}]),
+        )
         if body.get("about") == about and body.get("spend")
     ]
     spends = [*(read_recorded_spend(body) for body in spending), *([own] if own else [])]
     forms = [*(body.get("form") for body in spending), *([form] if own else [])]
-    narrow = frozenset(i for i, form_ in enumerate(forms) if form_ == RANDOMISED)
+    narrow = frozenset(i for i, recorded_form in enumerate(forms) if recorded_form == RANDOMISED)
     return Account(own, tuple(spends), *read_budget(entries), narrow, planned=bool(own))
 
 
-def _lost(
+def _find_lost_spends(
     entries: Sequence[Entry], recorded: Sequence[Mapping[str, Any]]
 ) -> list[Mapping[str, Any]]:
     """What entries that the ledger lost spent, but for releases that are recorded again."""

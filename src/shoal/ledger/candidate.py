@@ -1,7 +1,7 @@
 """What is written down of a release: read as it is published, and recorded in the open.
 
 The open part of an entry says who released what, when, to whom and by which rule, with hashes and
-counts; never a cell. What is needed to judge later releases is sealed (``geometry``).
+counts; never a cell. What is needed to judge later releases is sealed (``sealed_release``).
 """
 
 from __future__ import annotations
@@ -127,40 +127,39 @@ def read_candidate(
     """
     release = find_release(source)
     if release is None:
-        _check_alone(source)
+        _refuse_table_without_manifest(source)
         (published,) = read_published_tables([source], schema, progress)
         if own:
-            _check_named(source, published.roles)
+            _check_roles(source, published.roles)
         file = Path(source) if isinstance(source, str | Path) else None
-        lies = file.absolute() if file and file.is_file() else None
+        location = file.absolute() if file and file.is_file() else None
         return Candidate(
             published,
-            hash_file(lies) if lies else hash_table_content(published),
-            folder=lies,
-            place=lies,
+            hash_file(location) if location else hash_table_content(published),
+            folder=location,
+            place=location,
         )
     table, manifest = release
-    files = _hashes(table, manifest)
-    companion = _checked_companion(source, table) if own else None
+    files = _hash_files(table, manifest)
+    companion = _read_companion(source, table) if own else None
     check_noise_spend(source, manifest)
     if manifest.get("form") in NO_INDIVIDUAL_ROWS:
         published = read_noise_table(table, manifest)
     else:
         (published,) = read_published_tables([source], schema, progress)
-    lies = table.absolute().parent
+    location = table.absolute().parent
     return Candidate(
         published,
         files["sha256"],
         files.get("values_sha256", ""),
-        hash_manifest(lies),
-        folder=lies,
-        place=lies,
+        hash_manifest(location),
+        folder=location,
+        place=location,
         sketch=None if companion is None else companion.sketch,
     )
 
 
-def _hashes(table: Path, manifest: Mapping[str, Any]) -> dict[str, str]:
-    """The hashes of a release's files, which must be there."""
+def _hash_files(table: Path, manifest: Mapping[str, Any]) -> dict[str, str]:
     try:
         return hash_files(
             table, table.with_name(manifest["values"]) if "values" in manifest else None
@@ -173,7 +172,7 @@ def _hashes(table: Path, manifest: Mapping[str, Any]) -> dict[str, str]:
         ) from None
 
 
-def _check_alone(source: Any) -> None:
+def _refuse_table_without_manifest(source: Any) -> None:
     """Refuse the table of a release that spends something without its manifest, which says so."""
     file = Path(source) if isinstance(source, str | Path) else None
     if file is None or not file.is_file() or not file.name.startswith("table."):
@@ -188,19 +187,19 @@ def _check_alone(source: Any) -> None:
         )
 
 
-def _check_named(source: Any, roles: Schema) -> None:
+def _check_roles(source: Any, roles: Schema) -> None:
     """Refuse columns without a role: they would be published, and no attack would look at them."""
     with open_labels(source, roles, exact=False, some=True) as frame:
-        unnamed = [field.name for field in frame.fields if field.name not in roles.names]
-    if unnamed:
+        without_role = [field.name for field in frame.fields if field.name not in roles.names]
+    if without_role:
         raise UsageError(
-            f"The table has columns without a role: {', '.join(unnamed)}.",
+            f"The table has columns without a role: {', '.join(without_role)}.",
             "they would be published and not judged: give each a role in the schema, or drop it "
             "from the table.",
         )
 
 
-def _checked_companion(source: Any, table: Path) -> Companion:
+def _read_companion(source: Any, table: Path) -> Companion:
     """A release of ours has its companion, which alone says how labels were made and whose rows."""
     try:
         companion = read_companion(source, table)
@@ -211,7 +210,7 @@ def _checked_companion(source: Any, table: Path) -> Companion:
 
 
 def build_release_body(
-    candidate: Candidate, admission: Admission, to: str, terms: AdmissionOptions
+    candidate: Candidate, admission: Admission, to: str, options: AdmissionOptions
 ) -> dict[str, Any]:
     """The open part of the entry of a release that was judged."""
     judged = [
@@ -230,10 +229,10 @@ def build_release_body(
         "columns_judged": sorted(
             {judged_finding.on for judged_finding in admission.weighed if judged_finding.on}
         ),
-        "people_given": terms.people is not None,
+        "people_given": options.people is not None,
         **({} if admission.people_found is None else {"people_found": admission.people_found}),
-        "l": terms.l,
-        "limit": float(terms.limit),
+        "l": options.l,
+        "limit": float(options.limit),
         **({"budget_exceeded": True} if admission.spend.exceeded else {}),
         **({"accepted_risk": admission.accepted_risk} if admission.accepted_risk else {}),
     }

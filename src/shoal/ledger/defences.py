@@ -50,34 +50,38 @@ def check_rule_with_earlier(
     """
     if new.buckets or new.centroids:
         return False, "What was released before cannot be counted in buckets or centroids."
-    promised = str((new.manifest or {}).get("rule") or f"k-anonymity k={_smallest(new, new.quasi)}")
+    promised = str(
+        (new.manifest or {}).get("rule") or f"k-anonymity k={_smallest_class(new, new.quasi)}"
+    )
     names = dict.fromkeys(name for release in earlier for name in release.listings)
-    after = pa.table(dict.fromkeys(names, pa.array([0.0])))  # their names alone are asked for
+    released_names = pa.table(
+        dict.fromkeys(names, pa.array([0.0]))
+    )  # their names alone are asked for
     try:
         rule = parse_rule(promised)
-        schema = treat_published_as_quasi(new.schema, rule, after)
-        with open_labels(_as_table(new), schema, exact=True) as frame:
+        schema = treat_published_as_quasi(new.schema, rule, released_names)
+        with open_labels(_rebuild_table(new), schema, exact=True) as frame:
             verdict = judge_frame(frame, schema, rule, RowFacts(own=True), accept_keep=True)
     except (InputError, UsageError, NotMetError) as error:
         return False, f"{WITH_EARLIER}: {promised}: {describe_error(error)}"
     more = [c.name for c in schema.quasi if c.name not in new.quasi]
     over = f"over the quasi-identifiers{' and ' * bool(more)}{', '.join(more)}"
-    least = _smallest(new, [column.name for column in schema.quasi])
-    if verdict.holds and least > 1:  # a rule that leaves somebody alone is no defence
+    min_size = _smallest_class(new, [column.name for column in schema.quasi])
+    if verdict.holds and min_size > 1:  # a rule that leaves somebody alone is no defence
         return True, f"{WITH_EARLIER}: {rule} holds {over}."
     return (
         False,
         f"{WITH_EARLIER}: {rule} fails {over}, where the smallest class has "
-        f"{format_count(least, 'row')}.",
+        f"{format_count(min_size, 'row')}.",
     )
 
 
-def _smallest(new: PublishedTable, names: Sequence[str]) -> int:
+def _smallest_class(new: PublishedTable, names: Sequence[str]) -> int:
     number, first = new.classes(names)
     return int(np.bincount(number, minlength=len(first)).min())
 
 
-def _as_table(published: PublishedTable) -> pa.Table:
+def _rebuild_table(published: PublishedTable) -> pa.Table:
     """The published table as it was read, to count it."""
     columns = {}
     for name, listing in published.listings.items():
@@ -87,51 +91,53 @@ def _as_table(published: PublishedTable) -> pa.Table:
     return pa.table(columns)
 
 
-def check_cells_generalise(known: AttackContext) -> tuple[bool | None, str]:
+def check_cells_generalise(context: AttackContext) -> tuple[bool | None, str]:
     """Whether everybody's cell in the second release equals or generalises that in the first.
 
     None where that is not known: no people are given, or not all, or nothing says whose rows are.
     """
-    if any(find_keyed_people(release) is None for release in known.releases):
+    if any(find_keyed_people(release) is None for release in context.releases):
         return None, ROWS_UNKNOWN
-    crowd = known.targets
-    if crowd is None:
+    targets = context.targets
+    if targets is None:
         return None, f"to compare cells person by person, {GIVE_PEOPLE}"
-    if crowd.persons is None:
+    if targets.persons is None:
         return None, "the people given lack the column that says who they are"
-    rows = [find_rows_of_people(release, crowd.persons.values) for release in known.releases]
+    rows = [find_rows_of_people(release, targets.persons.values) for release in context.releases]
     if rows[0] is None or rows[1] is None:
         return None, ROWS_UNKNOWN
     people_in = [int((of >= 0).sum()) for of in rows if of is not None]
-    if not any(n == release.rows for n, release in zip(people_in, known.releases, strict=True)):
+    if not any(n == release.rows for n, release in zip(people_in, context.releases, strict=True)):
         return None, "the people given are not all that are in one of the releases"
     both = (rows[0] >= 0) & (rows[1] >= 0)
     if not both.any():
         return None, "nobody of the people given is found in both, as if they were named anew"
     try:
-        view = known.view(BOTH, _CELLS)
+        view = context.view(BOTH, _CELLS)
     except (InputError, UsageError) as error:
         return None, describe_error(error)
-    finer = int((~_wider(known, view, rows[0][both], rows[1][both])).sum())
+    finer = int((~_find_generalising(context, view, rows[0][both], rows[1][both])).sum())
     people = f"{int(both.sum()):,} people"
     if finer:
         return False, f"{finer:,} of {people} have a finer cell than they had"
     return True, f"the cells of all {people} in both equal or generalise those they had"
 
 
-def _wider(known: AttackContext, view: View, before: Rows, now: Rows) -> NDArray[np.bool_]:
+def _find_generalising(
+    context: AttackContext, view: View, before: Rows, now: Rows
+) -> NDArray[np.bool_]:
     """Of each person, whether the cell of the second release covers that of the first."""
     old, new = (
         release.cells.take(release.class_[rows])
         for release, rows in zip(view.releases, (before, now), strict=True)
     )
-    wide = np.ones(len(before), np.bool_)
+    generalises = np.ones(len(before), np.bool_)
     for j, axis in enumerate(view.axes):
-        wide &= _covers(new, old, j)
+        generalises &= _covers(new, old, j)
         # Only * covers *: no list of values is all that the column may hold.
-        first, second = (_says_all(release, axis.name) for release in known.releases)
-        wide &= ~first[before] | second[now]
-    return wide
+        first, second = (_is_fully_generalised(release, axis.name) for release in context.releases)
+        generalises &= ~first[before] | second[now]
+    return generalises
 
 
 def _covers(outer: Cells, inner: Cells, column: int) -> NDArray[np.bool_]:
@@ -141,7 +147,7 @@ def _covers(outer: Cells, inner: Cells, column: int) -> NDArray[np.bool_]:
     return np.asarray((low <= inner.low[:, column]) & (inner.high[:, column] <= high))
 
 
-def _says_all(release: PublishedTable, name: str) -> NDArray[np.bool_]:
+def _is_fully_generalised(release: PublishedTable, name: str) -> NDArray[np.bool_]:
     """Of each row whether it says nothing in a column: a star, or no such column."""
     if name not in release.quasi:
         return np.ones(release.rows, np.bool_)

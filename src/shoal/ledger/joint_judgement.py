@@ -78,7 +78,7 @@ def judge_with_earlier(
     about: str,
     entries: Sequence[Entry],
     pasts: Sequence[RecordedRelease],
-    terms: AdmissionOptions,
+    options: AdmissionOptions,
     pairs: MutableMapping[int, JudgedPair],
 ) -> Admission:
     """Judge a release with earlier ones; ``pairs`` are judged already, and grow."""
@@ -87,85 +87,78 @@ def judge_with_earlier(
         for past in pasts
         if not has_no_individual_rows(past.published)
     ]
-    if not has_no_individual_rows(
-        candidate.published
-    ):  # nobody is looked for where no row is anybody's
-        terms = replace(
-            terms,
-            people=read_targets((*earlier, drop_answered_columns(candidate.published)), terms),
+    if not has_no_individual_rows(candidate.published):  # else nobody can be looked for
+        options = replace(
+            options,
+            people=read_targets((*earlier, drop_answered_columns(candidate.published)), options),
         )
     based = trace_lineage(candidate.published.manifest, entries)
     for i, past in enumerate(pasts):
-        terms.progress("judging with earlier releases", i, len(pasts))
+        options.progress("judging with earlier releases", i, len(pasts))
         if past.number not in pairs:
-            pairs[past.number] = judge_pair(past, candidate.published, past.number in based, terms)
+            pairs[past.number] = judge_pair(
+                past, candidate.published, past.number in based, options
+            )
     judged = [pairs[past.number] for past in pasts]
-    several = judge_combinations(pasts, candidate.published, terms, judged)
+    several = judge_combinations(pasts, candidate.published, options, judged)
     joined = any(pair.relation != OVERLAP for pair in judged)
     holds, words = (
         check_rule_with_earlier(drop_answered_columns(candidate.published), earlier)
         if joined
         else (False, "")
     )
+    based_on = [f"Entry {pair.past.number}: {pair.based}." for pair in judged if pair.based]
     lacking = [f"Entry {pair.past.number}: {pair.finer}." for pair in judged if pair.finer]
     spend = compute_account(candidate.spend, about, entries, candidate.form, candidate.table)
-    weighed = (*(w for pair in judged for w in _answered(pair)), *several.weighed)
-    unjudged = (
+    findings = (*(w for pair in judged for w in _answer_by_base(pair)), *several.findings)
+    not_evaluated = (
         *(
             [(UNRECORDED, NO_BASE)]
             if has_unrecorded_base(candidate.published.manifest, entries)
             else []
         ),
-        *((pair.past.number, pair.unjudged) for pair in judged if _open(pair, holds)),
-        *several.unjudged,
+        *((pair.past.number, pair.not_evaluated) for pair in judged if _is_open(pair, holds)),
+        *several.not_evaluated,
     )
-    refusal = Refusal(candidate.published, judged, terms.people is not None, based, terms.l)
+    people_found = (pair.people_found for pair in judged if pair.people_found is not None)
+    refusal = Refusal(candidate.published, judged, options.people is not None, based, options.l)
     return Admission(
         name=candidate.published.name,
         table=candidate.table,
         about=about,
         judged_with=tuple(_describe_earlier(pair) for pair in judged),
-        weighed=weighed,
-        defences=(*_based(judged), *([words] if holds else [])),
+        weighed=findings,
+        defences=(*based_on, *([words] if holds else [])),
         lacking=(*lacking, *([words] if words and not holds else [])),
         skipped=tuple(s for pair in judged for s in pair.skipped),
-        unjudged=unjudged,
-        ways=refusal.ways(weighed, unjudged, spend),
+        unjudged=not_evaluated,
+        ways=refusal.ways(findings, not_evaluated, spend),
         covered=bool(judged) and all(pair.covered for pair in judged),
-        people_found=_people_found(judged),
+        people_found=min(people_found, default=None),
         notes=spend.notes,
         spend=spend,
     )
 
 
-def _based(pairs: Sequence[JudgedPair]) -> list[str]:
-    return [f"Entry {pair.past.number}: {pair.based}." for pair in pairs if pair.based]
-
-
-def _open(pair: JudgedPair, counted: bool) -> bool:
+def _is_open(pair: JudgedPair, counted: bool) -> bool:
     """Whether nothing says that a pair is safe: neither an attack nor a defence.
 
     A rule that holds over what was released before says so of releases that are stated, not
     guessed, to be of one table. It does not answer a search that was cut short: that was not about
     joining rows.
     """
-    defended = counted and pair.relation != OVERLAP and pair.stated and not pair.short
-    return bool(pair.unjudged) and not defended
+    defended = counted and pair.relation != OVERLAP and pair.stated and not pair.cut_short
+    return bool(pair.not_evaluated) and not defended
 
 
-def _answered(pair: JudgedPair) -> list[JudgedFinding]:
+def _answer_by_base(pair: JudgedPair) -> list[JudgedFinding]:
     """What was found of a pair, answered where nobody's cell is finer than it was."""
     return [
         replace(judged, defence=pair.based)
         if judged.exceeds and judged.finding.attack in ANSWERED_BY_BASE
         else judged
-        for judged in pair.weighed
+        for judged in pair.findings
     ]
-
-
-def _people_found(pairs: Sequence[JudgedPair]) -> int | None:
-    """How many of the people given are in the release: at least, where pairs differ."""
-    return min((pair.people_found for pair in pairs if pair.people_found is not None), default=None)
 
 
 def _describe_earlier(pair: JudgedPair) -> JudgedWith:
@@ -176,27 +169,29 @@ def _describe_earlier(pair: JudgedPair) -> JudgedWith:
     return JudgedWith(entry.number, pair.relation, pair.how, name, str(by), at)
 
 
-def find_accepted_reason(now: Admission, body: Mapping[str, Any]) -> str:
+def find_accepted_reason(admission: Admission, body: Mapping[str, Any]) -> str:
     """The reason for which all that speaks against a recorded release was accepted; else empty.
 
     Accepted is what exceeded the limit then: by this attack, with these entries, in this column.
     """
     before = {
-        _key(recorded): int(recorded["beyond"])
+        _key_of_finding(recorded): int(recorded["beyond"])
         for recorded in body.get("findings", ())
         if recorded["exceeds"]
     }
     worse = [
         judged
-        for judged in now.weighed
-        if judged.exceeds and judged.beyond > _accepted(judged, before)
+        for judged in admission.weighed
+        if judged.exceeds and judged.beyond > _count_accepted(judged, before)
     ]
-    unjudged = {number for number, _ in now.unjudged} - set(body.get("unjudged", ()))
-    overspent = now.spend.exceeded and not body.get("budget_exceeded")
-    return "" if worse or unjudged or overspent else str(body.get("accepted_risk", ""))
+    not_evaluated = {number for number, _ in admission.unjudged} - set(body.get("unjudged", ()))
+    overspent = admission.spend.exceeded and not body.get("budget_exceeded")
+    return "" if worse or not_evaluated or overspent else str(body.get("accepted_risk", ""))
 
 
-def _accepted(judged: JudgedFinding, before: Mapping[tuple[str, tuple[int, ...], str], int]) -> int:
+def _count_accepted(
+    judged: JudgedFinding, before: Mapping[tuple[str, tuple[int, ...], str], int]
+) -> int:
     """How many people it was accepted that an attack exposes; -1 where that was not.
 
     The worst combination is of all earlier releases. When others have come since, it is as many as
@@ -204,15 +199,15 @@ def _accepted(judged: JudgedFinding, before: Mapping[tuple[str, tuple[int, ...],
     """
     if judged.finding.attack != WORST_PAIR:
         return before.get((judged.finding.attack, judged.entries, judged.on), -1)
-    known = [
+    accepted = [
         beyond
         for (attack, entries, on), beyond in before.items()
         if (attack, on) == (WORST_PAIR, judged.on) and set(entries) <= set(judged.entries)
     ]
-    return max(known, default=-1)
+    return max(accepted, default=-1)
 
 
-def _key(finding: Mapping[str, Any]) -> tuple[str, tuple[int, ...], str]:
+def _key_of_finding(finding: Mapping[str, Any]) -> tuple[str, tuple[int, ...], str]:
     return str(finding["attack"]), tuple(finding["entries"]), str(finding.get("on", ""))
 
 
@@ -222,14 +217,14 @@ def _key(finding: Mapping[str, Any]) -> tuple[str, tuple[int, ...], str]:
 class CombinedFindings(NamedTuple):
     """What several earlier releases say together with the new one."""
 
-    weighed: tuple[JudgedFinding, ...] = ()
-    unjudged: tuple[tuple[int, str], ...] = ()
+    findings: tuple[JudgedFinding, ...] = ()
+    not_evaluated: tuple[tuple[int, str], ...] = ()
 
 
 def judge_combinations(
     pasts: Sequence[RecordedRelease],
     new: PublishedTable,
-    terms: AdmissionOptions,
+    options: AdmissionOptions,
     pairs: Sequence[JudgedPair],
 ) -> CombinedFindings:
     """What several earlier releases and the new one leave: to the people, and at worst to anybody.
@@ -238,20 +233,33 @@ def judge_combinations(
     """
     if has_no_individual_rows(new):
         return CombinedFindings()
-    return _joined([_to_people(pasts, new, terms), *_at_worst(pasts, new, terms, pairs)])
-
-
-def _joined(several: Sequence[CombinedFindings]) -> CombinedFindings:
-    return CombinedFindings(
-        tuple(judged for each in several for judged in each.weighed),
-        tuple(reason for each in several for reason in each.unjudged),
+    return _merge_findings(
+        [
+            _judge_of_people(pasts, new, options),
+            *_judge_worst_combinations(pasts, new, options, pairs),
+        ]
     )
 
 
-def _at_worst(
+def _merge_findings(several: Sequence[CombinedFindings]) -> CombinedFindings:
+    return CombinedFindings(
+        tuple(judged for each in several for judged in each.findings),
+        tuple(reason for each in several for reason in each.not_evaluated),
+    )
+
+
+def _build_joint_scene(
+    pasts: Sequence[RecordedRelease], new: PublishedTable, options: AdmissionOptions
+) -> AttackContext:
+    # The values that noise answers for are left out: the budget is about those.
+    releases = (*(past.published for past in pasts), new)
+    return build_scene(tuple(map(drop_answered_columns, releases)), options)
+
+
+def _judge_worst_combinations(
     pasts: Sequence[RecordedRelease],
     new: PublishedTable,
-    terms: AdmissionOptions,
+    options: AdmissionOptions,
     pairs: Sequence[JudgedPair],
 ) -> list[CombinedFindings]:
     """The worst combination of classes, of each column, where the worst was assumed of pairs.
@@ -259,48 +267,44 @@ def _at_worst(
     Only releases that could be compared in that column are read together: another in which it is
     a cell would make it one in all.
     """
-    supposed: dict[str, list[RecordedRelease]] = {}
+    assumed_worst: dict[str, list[RecordedRelease]] = {}
     for past, pair in zip(pasts, pairs, strict=True):
-        for judged in pair.weighed:
+        for judged in pair.findings:
             if judged.finding.attack == WORST_PAIR:
-                supposed.setdefault(judged.on, []).append(past)
-    several = {name: some for name, some in supposed.items() if len(some) > 1}
+                assumed_worst.setdefault(judged.on, []).append(past)
+    several = {name: releases for name, releases in assumed_worst.items() if len(releases) > 1}
     combined = []
-    for i, (name, some) in enumerate(several.items()):
-        terms.progress("judging with several releases", i, len(several))
-        combined.append(_worst(some, new, terms, name))
+    for i, (name, releases) in enumerate(several.items()):
+        options.progress("judging with several releases", i, len(several))
+        combined.append(_judge_worst_combination(releases, new, options, name))
     return combined
 
 
-def _worst(
-    pasts: Sequence[RecordedRelease], new: PublishedTable, terms: AdmissionOptions, name: str
+def _judge_worst_combination(
+    pasts: Sequence[RecordedRelease], new: PublishedTable, options: AdmissionOptions, name: str
 ) -> CombinedFindings:
     entries = tuple(past.number for past in pasts)
-    asked = AttackRequest(on=name, options={"l": terms.l})
+    request = AttackRequest(on=name, options={"l": options.l})
     try:
-        known = build_scene(
-            (
-                *(drop_answered_columns(past.published) for past in pasts),
-                drop_answered_columns(new),
-            ),
-            replace(terms, people=None),
-        )
-        finding = run_attack(WORST_PAIR, known, range(len(known.releases)), asked)
+        context = _build_joint_scene(pasts, new, replace(options, people=None))
+        finding = run_attack(WORST_PAIR, context, range(len(context.releases)), request)
     except (InputError, UsageError) as error:
         return CombinedFindings(
-            unjudged=((entries[-1], f"Column {name!r}, several at once: {describe_error(error)}"),)
+            not_evaluated=(
+                (entries[-1], f"Column {name!r}, several at once: {describe_error(error)}"),
+            )
         )
-    judged = judge_finding(finding, entries, terms, name)
+    judged = judge_finding(finding, entries, options, name)
     if judged.exceeds:
         return CombinedFindings((judged,))
-    if names := _find_columns_kept_by_three(known.releases, name):
+    if names := _find_columns_kept_by_three(context.releases, name):
         return CombinedFindings(
-            (judged,), ((entries[-1], f"Column {name!r}: {_not_joined(names)}"),)
+            (judged,), ((entries[-1], f"Column {name!r}: {_describe_not_joined(names)}"),)
         )
     if not finding.details["limits"]:
         return CombinedFindings((judged,))
     return CombinedFindings(
-        (judged,), ((entries[-1], f"Column {name!r}: {_cut_short(len(pasts))}"),)
+        (judged,), ((entries[-1], f"Column {name!r}: {_describe_cut_short(len(pasts))}"),)
     )
 
 
@@ -312,68 +316,68 @@ def _find_columns_kept_by_three(releases: Sequence[PublishedTable], name: str) -
     return tuple(column for column, number in times.items() if number > 1)
 
 
-def _not_joined(names: Sequence[str]) -> str:
+def _describe_not_joined(names: Sequence[str]) -> str:
     return (
         f"several earlier releases publish {', '.join(names)} as it is, as this one does, and what "
         "their rows say together is not evaluated of people who are not given."
     )
 
 
-def _cut_short(number: int) -> str:
+def _describe_cut_short(number: int) -> str:
     return (
         f"The search for the worst combination of classes of the {number:,} earlier releases was "
         "cut short: what it did not reach is not evaluated."
     )
 
 
-def _to_people(
-    pasts: Sequence[RecordedRelease], new: PublishedTable, terms: AdmissionOptions
+def _judge_of_people(
+    pasts: Sequence[RecordedRelease], new: PublishedTable, options: AdmissionOptions
 ) -> CombinedFindings:
     """Intersect what the releases leave to the people; that nobody is in all is no failure."""
     pasts = [past for past in pasts if not has_no_individual_rows(past.published)]
-    if terms.people is None or len(pasts) < 2:
+    if options.people is None or len(pasts) < 2:
         return CombinedFindings()
-    try:  # the values that noise answers for are left out: the budget is about those
-        known = build_scene(
-            (
-                *(drop_answered_columns(past.published) for past in pasts),
-                drop_answered_columns(new),
-            ),
-            terms,
-        )
+    try:
+        context = _build_joint_scene(pasts, new, options)
     except (InputError, UsageError) as error:
         return CombinedFindings(
-            unjudged=((pasts[-1].number, f"All at once: {describe_error(error)}"),)
+            not_evaluated=((pasts[-1].number, f"All at once: {describe_error(error)}"),)
         )
-    held, combined = _held(known), list[CombinedFindings]()
-    for name, where in _columns(known, terms.on).items():
-        most = _affordable(known, where)
-        tries, complete = _by_size(where, most) if held is None else _of_people(held, where, most)
-        for i, some in enumerate(tries):
-            terms.progress("judging with several releases", i, len(tries))
-            combined.append(_tried(known, pasts, some, name, terms))
+    membership, combined = _find_membership(context), list[CombinedFindings]()
+    for name, where in _find_shared_columns(context, options.on).items():
+        max_combinations = _count_affordable_combinations(context, where)
+        tries, complete = (
+            _combinations_by_size(where, max_combinations)
+            if membership is None
+            else _combinations_of_people(membership, where, max_combinations)
+        )
+        for i, combination in enumerate(tries):
+            options.progress("judging with several releases", i, len(tries))
+            combined.append(_judge_combination(context, pasts, combination, name, options))
         if not complete:
-            combined.append(_any_of_them(known, pasts, where, name, terms, held is not None))
-    return _joined(combined)
+            combined.append(
+                _judge_any_combination(context, pasts, where, name, options, membership is not None)
+            )
+    return _merge_findings(combined)
 
 
-def _any_of_them(
-    known: AttackContext,
+def _judge_any_combination(
+    context: AttackContext,
     pasts: Sequence[RecordedRelease],
     where: Sequence[int],
     name: str,
-    terms: AdmissionOptions,
+    options: AdmissionOptions,
     everywhere: bool,
 ) -> CombinedFindings:
     """What any combination leaves the people, where there are too many to be tried one by one."""
     entries = tuple(pasts[i].number for i in where)
     try:
-        view = known.view((*where, len(pasts)), resolve_needs("intersection", {}), name)
+        view = context.view((*where, len(pasts)), resolve_needs("intersection", {}), name)
         fewest = find_fewest_candidates(
-            view, terms.l, choose_location(known), everywhere=everywhere
+            view, options.l, choose_location(context), everywhere=everywhere
         )
         if names := _find_columns_kept_by_three(
-            [known.releases[i] for i in (*where, len(pasts))], name
+            [context.releases[i] for i in (*where, len(pasts))], name
         ):
             raise InputError(
                 f"Several of the releases publish {', '.join(names)} as it is, and they are too "
@@ -382,32 +386,32 @@ def _any_of_them(
             )
     except (InputError, UsageError) as error:
         return CombinedFindings(
-            unjudged=((entries[-1], f"Column {name!r}, several: {describe_error(error)}"),)
+            not_evaluated=((entries[-1], f"Column {name!r}, several: {describe_error(error)}"),)
         )
     if fewest is None:
         return CombinedFindings(
-            unjudged=((entries[-1], f"Column {name!r}: {_cut_short(len(where))}"),)
+            not_evaluated=((entries[-1], f"Column {name!r}: {_describe_cut_short(len(where))}"),)
         )
-    left, there = fewest
-    exposed, people = int((left > 0).sum()), int(there.sum())
+    values_left, is_found = fewest
+    exposed, people = int((values_left > 0).sum()), int(is_found.sum())
     finding = Finding(
         attack="intersection",
         people=people,
         exposed=exposed,
-        sure=1 / max(1, int(left[left > 0].min(initial=terms.l))),
+        sure=1 / max(1, int(values_left[values_left > 0].min(initial=options.l))),
         guessing=0.0,
-        sentence=f"{exposed:,} of {people:,} people are left fewer than {terms.l} values of {name} "
-        f"by some of the {len(where):,} earlier releases together with this one, of which none "
-        "leaves them so few alone.",
+        sentence=f"{exposed:,} of {people:,} people are left fewer than {options.l} values of "
+        f"{name} by some of the {len(where):,} earlier releases together with this one, of which "
+        "none leaves them so few alone.",
         defence="ask for larger and more varied classes (composition).",
         details={"releases": len(where), "exposed_by_any_combination": exposed},
     )
-    return CombinedFindings((JudgedFinding(finding, entries, exposed, terms.limit, on=name),))
+    return CombinedFindings((JudgedFinding(finding, entries, exposed, options.limit, on=name),))
 
 
-def _columns(known: AttackContext, on: str | None) -> dict[str, list[int]]:
+def _find_shared_columns(context: AttackContext, on: str | None) -> dict[str, list[int]]:
     """The columns to learn, each with the earlier releases that have it: at least two."""
-    *earlier, new = known.releases
+    *earlier, new = context.releases
     names = dict.fromkeys(
         name for release in earlier for name in find_learnable_columns((release, new), on)
     )
@@ -422,28 +426,27 @@ def _columns(known: AttackContext, on: str | None) -> dict[str, list[int]]:
     return {name: where for name, where in places.items() if len(where) > 1}
 
 
-def _tried(
-    known: AttackContext,
+def _judge_combination(
+    context: AttackContext,
     pasts: Sequence[RecordedRelease],
-    some: Combination,
+    combination: Combination,
     name: str,
-    terms: AdmissionOptions,
+    options: AdmissionOptions,
 ) -> CombinedFindings:
-    """One column intersected over some of the earlier releases and the new one."""
-    entries = tuple(pasts[i].number for i in some)
-    asked = AttackRequest(on=name, options={"location": choose_location(known), "weigh": False})
+    entries = tuple(pasts[i].number for i in combination)
+    request = AttackRequest(on=name, options={"location": choose_location(context), "weigh": False})
     try:
-        finding = run_attack("intersection", known, (*some, len(pasts)), asked)
+        finding = run_attack("intersection", context, (*combination, len(pasts)), request)
     except NobodyFoundError:
         return CombinedFindings()
     except (InputError, UsageError) as error:
         return CombinedFindings(
-            unjudged=((entries[-1], f"Several at once: {describe_error(error)}"),)
+            not_evaluated=((entries[-1], f"Several at once: {describe_error(error)}"),)
         )
-    judged = judge_finding(finding, entries, terms, name)
+    judged = judge_finding(finding, entries, options, name)
     try:
-        which = (*some, len(pasts))
-        by_rows = judge_joined_rows("intersection", known, which, entries, name, terms)
+        which = (*combination, len(pasts))
+        by_rows = judge_joined_rows("intersection", context, which, entries, name, options)
     except (InputError, UsageError) as error:
         why = f"Column {name!r}, several by kept columns: {describe_error(error)}"
         return CombinedFindings((judged,), ((entries[-1], why),))
@@ -452,40 +455,42 @@ def _tried(
     )
 
 
-def _held(known: AttackContext) -> NDArray[np.bool_] | None:
+def _find_membership(context: AttackContext) -> NDArray[np.bool_] | None:
     """(earlier releases, people of the new one) who is where; None unless known of all."""
-    crowd = known.targets
+    targets = context.targets
     rows = []
-    for release in known.releases if crowd is not None and crowd.persons is not None else ():
-        assert crowd is not None
-        assert crowd.persons is not None
-        if (own := find_rows_of_people(release, crowd.persons.values)) is None:
+    for release in context.releases if targets is not None and targets.persons is not None else ():
+        assert targets is not None
+        assert targets.persons is not None
+        if (own := find_rows_of_people(release, targets.persons.values)) is None:
             return None
         rows.append(own >= 0)
     return np.stack(rows[:-1])[:, rows[-1]] if rows else None
 
 
-def _affordable(known: AttackContext, where: Sequence[int]) -> int:
+def _count_affordable_combinations(context: AttackContext, where: Sequence[int]) -> int:
     """How many combinations may be tried one by one."""
-    people = 1 if known.targets is None else len(known.targets.rows)
+    people = 1 if context.targets is None else len(context.targets.rows)
     return min(MAX_COMBINATIONS, MAX_LOOKUPS // (max(1, people) * (len(where) + 1)))
 
 
-def _of_people(
-    held: NDArray[np.bool_], where: Sequence[int], most: int
+def _combinations_of_people(
+    membership: NDArray[np.bool_], where: Sequence[int], max_combinations: int
 ) -> tuple[list[Combination], bool]:
     """The combinations that people are in, those of most people first; whether these are all."""
-    kinds, people = np.unique(held[list(where)], axis=1, return_counts=True)
+    kinds, people = np.unique(membership[list(where)], axis=1, return_counts=True)
     order = np.argsort(-people, kind="stable")
-    every = [tuple(where[i] for i in np.flatnonzero(kinds[:, j]).tolist()) for j in order]
-    every = [some for some in every if len(some) > 1]
-    return every[:most], len(every) <= most
+    tried = [tuple(where[i] for i in np.flatnonzero(kinds[:, j]).tolist()) for j in order]
+    tried = [combination for combination in tried if len(combination) > 1]
+    return tried[:max_combinations], len(tried) <= max_combinations
 
 
-def _by_size(where: Sequence[int], most: int) -> tuple[list[Combination], bool]:
+def _combinations_by_size(
+    where: Sequence[int], max_combinations: int
+) -> tuple[list[Combination], bool]:
     """Combinations by growing size, and all at once; whether these are all."""
     number = len(where)
     sizes = range(2, number)
-    every = chain.from_iterable(combinations(where, size) for size in sizes)
-    tries = [*islice(every, most), tuple(where)]
-    return tries, sum(comb(number, size) for size in sizes) <= most
+    tried = chain.from_iterable(combinations(where, size) for size in sizes)
+    tries = [*islice(tried, max_combinations), tuple(where)]
+    return tries, sum(comb(number, size) for size in sizes) <= max_combinations

@@ -62,7 +62,7 @@ def locate_heads_file(key: Path) -> Path:
 
 def recall_ledger(key: Path, ledger: str) -> RememberedLedger | None:
     """What is remembered of a ledger; None where nothing is, or it cannot be read."""
-    stored = _read(locate_heads_file(key)).get(ledger)
+    stored = _read_heads(locate_heads_file(key)).get(ledger)
     try:
         return (
             None
@@ -75,10 +75,12 @@ def recall_ledger(key: Path, ledger: str) -> RememberedLedger | None:
         return None
 
 
-def remember_ledger(key: Path, ledger: str, what: RememberedLedger) -> None:
+def remember_ledger(key: Path, ledger: str, remembered: RememberedLedger) -> None:
     """Write down a ledger's head; where the folder cannot be written, manifests alone have it."""
     path = locate_heads_file(key)
-    ledgers = _read(path) | {ledger: {"head": str(what.head), "spends": [*what.spends]}}
+    ledgers = _read_heads(path) | {
+        ledger: {"head": str(remembered.head), "spends": [*remembered.spends]}
+    }
     new = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
     with suppress(OSError):
         try:
@@ -91,7 +93,7 @@ def remember_ledger(key: Path, ledger: str, what: RememberedLedger) -> None:
             new.unlink(missing_ok=True)
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _read_heads(path: Path) -> dict[str, Any]:
     try:
         ledgers = json.loads(path.read_text(encoding="utf-8"))["ledgers"]
         return dict(ledgers)
@@ -145,7 +147,7 @@ def write_admission_note(folder: Path, ledger: str, head: ChainHead) -> None:
     new = folder.with_name(f".{folder.name}-{secrets.token_hex(4)}.manifest")
     with suppress(OSError):
         try:
-            new.write_bytes(_bytes({**manifest, LEDGERS_KEY: notes}))
+            new.write_bytes(_encode_manifest({**manifest, LEDGERS_KEY: notes}))
             new.chmod((folder / MANIFEST_NAME).stat().st_mode & 0o777)
             os.replace(new, folder / MANIFEST_NAME)
         finally:
@@ -156,11 +158,13 @@ def hash_manifest(folder: Path) -> str:
     """The hash of a release's manifest as it was published: without what its admission added."""
     content, manifest = (folder / MANIFEST_NAME).read_bytes(), load_manifest_json(folder)
     if manifest is not None and LEDGERS_KEY in manifest:
-        content = _bytes({name: value for name, value in manifest.items() if name != LEDGERS_KEY})
+        content = _encode_manifest(
+            {name: value for name, value in manifest.items() if name != LEDGERS_KEY}
+        )
     return sha256(content).hexdigest()
 
 
-def _bytes(manifest: Mapping[str, Any]) -> bytes:
+def _encode_manifest(manifest: Mapping[str, Any]) -> bytes:
     """A manifest as ``write_new_json`` writes it."""
     return f"{json.dumps(manifest, indent=2, ensure_ascii=False)}\n".encode()
 

@@ -97,12 +97,19 @@ class Ledger:
     """A ledger at a path (SQLite) or an address (``postgresql://…``); a context manager.
 
     Without its key it can be listed and checked, but nothing be judged or added.
+
+    Parameters
+    ----------
+    where
+        The ledger's file or address.
+    key
+        The key's file; else the one beside the ledger's file, or that of ``SHOAL_LEDGER_KEY``.
     """
 
     def __init__(self, where: str | Path = "releases.db", key: str | Path | None = None) -> None:
-        self.where, self.key = where, _key_file(where, key)
+        self.where, self.key = where, _find_key_file(where, key)
         self.book = Book.open(where, None if self.key is None else Keys.read(self.key))
-        self._seen: dict[int, PublishedTable] = {}
+        self._opened_releases: dict[int, PublishedTable] = {}
 
     @classmethod
     def init(
@@ -120,7 +127,7 @@ class Ledger:
         ``composition`` is how spends add up, for good: "basic", "advanced" or "zcdp".
         """
         budget = build_founding_budget(epsilon, delta, composition)
-        path = _key_file(where, key, new=True)
+        path = _find_key_file(where, key, new=True)
         if "://" not in str(where) and Path(where).exists():
             raise OutputError(
                 f"There is a file {Path(where).name} already, and it is not overwritten.",
@@ -206,7 +213,7 @@ class Ledger:
         problems = self.book.check(ChainHead.parse(head) if isinstance(head, str) else head)
         if not problems:
             try:
-                self._outline()
+                self._checked_outline()
             except InputError as error:  # an older copy is a whole chain
                 problems = (error.fact,)
         return (*problems, *self._describe_unguarded())
@@ -216,7 +223,6 @@ class Ledger:
         self.book.guard()
 
     def _describe_unguarded(self) -> list[str]:
-        """That somebody took away what keeps entries from being changed."""
         return [
             f"The append-only triggers of {table} are missing or were changed: the database no "
             "longer refuses to change it."
@@ -228,10 +234,10 @@ class Ledger:
 
         ``about`` says which is meant where the same table is recorded about several.
         """
-        outline, table = self._outline(), hash_release_table(release)
-        whose = None if about is None else check_about(about, list_abouts(outline))
+        outline, table = self._checked_outline(), hash_release_table(release)
+        name = None if about is None else check_about(about, list_abouts(outline))
         entry = find_entry_of_table(
-            select_related_entries(self.book, outline, None, tables=(table,)), table, whose
+            select_related_entries(self.book, outline, None, tables=(table,)), table, name
         )
         return None if entry is None else Position(entry.number, entry.hash, outline.head)
 
@@ -266,19 +272,58 @@ class Ledger:
     ) -> Admission:
         """Judge a release together with the earlier ones about the same people, and record it.
 
-        ``people`` is a table of them: without it the worst is assumed of who is in two releases.
-        ``relation`` says what the release is to the earlier ones ("same table", "over time",
-        "overlapping"), or by entry; else it is found out. Raises ``Refused`` where an attack
-        exposes a larger share of people than ``limit`` beyond what each release gives away alone,
-        unless ``accept_risk`` says why that is accepted. A release that is recorded already
-        about these people is told, and not recorded twice; whether it is ``admitted`` is what is
-        found now. ``name`` is what it is called, if not as its folder; ``place`` is where it is
-        to lie, if it is moved afterwards.
+        A release that is recorded already about these people is not recorded twice; whether it is
+        ``admitted`` is what is found now.
 
-        A release about the people of others that are recorded about another name is refused too:
-        by two names they would have the budget twice.
+        Parameters
+        ----------
+        release
+            A release folder, its ``Release``, or a table with a ``schema``.
+        people
+            A table of the people; without it the worst is assumed of who is in two releases.
+        schema
+            The roles of the columns, where the release has no manifest.
+        on
+            A kept column to learn besides the sensitive ones.
+        about
+            Whom the release is about: it is judged with those about the same people.
+        relation
+            What the release is to the earlier ones ("same table", "over time", "overlapping"), or
+            to some by their entries; else it is found out.
+        to
+            Who gets the release, as it is recorded.
+        l
+            Who is left with fewer values than this is exposed.
+        limit
+            The share of people that an attack may expose beyond what each release gives away alone.
+        accept_risk
+            Why the release is recorded although it is refused.
+        name
+            What it is called, if not as its folder.
+        reading
+            How ``people`` is written, as in ``shoal.open``.
+        show
+            Let findings show an example.
+        progress
+            Called with a step's name, what is done of it, and its total.
+        place
+            Where it is to lie, if it is moved afterwards.
+
+        Returns
+        -------
+        Admission
+            What was found, and where the release stands in the ledger.
+
+        Raises
+        ------
+        Refused
+            An attack exposes more people than ``limit``, a pair could not be evaluated, the budget
+            is exceeded, or the same people are recorded under another name, by which they would
+            have the budget twice.
+        InputError
+            The release or the people cannot be read, or the ledger lacks entries.
         """
-        terms = AdmissionOptions(
+        options = AdmissionOptions(
             people=people,
             on=on,
             relation=relation,
@@ -290,22 +335,22 @@ class Ledger:
         )
         if accept_risk is not None and not accept_risk.strip():
             raise UsageError("The risk is accepted without a reason.", "say why.")
-        candidate = self._read_checked(release, schema, terms).with_name(name).with_place(place)
+        candidate = self._read_checked(release, schema, options).with_name(name).with_place(place)
         pairs: dict[int, JudgedPair] = {}
         while True:
-            outline = self._outline(candidate)
+            outline = self._checked_outline(candidate)
             about = check_about(about, list_abouts(outline))
-            entries = select_relevant_entries(self.book, outline, about, candidate, terms)
-            if (known := find_entry_of_table(entries, candidate.table, about)) is not None:
-                return self._judge_again(candidate, known, outline, terms)
+            entries = select_relevant_entries(self.book, outline, about, candidate, options)
+            if (recorded := find_entry_of_table(entries, candidate.table, about)) is not None:
+                return self._judge_again(candidate, recorded, outline, options)
             self._check_never_out(entries, candidate)
-            admission = self._judge_new(candidate, about, outline, terms, pairs)
+            admission = self._judge_new(candidate, about, outline, options, pairs)
             if admission.reasons and accept_risk is None:
                 raise Refused(admission)
             admission = replace(
                 admission, accepted_risk=accept_risk or "" if admission.reasons else ""
             )
-            body = build_release_body(candidate, admission, to, terms)
+            body = build_release_body(candidate, admission, to, options)
             try:
                 entry = self.book.append(body, candidate.packed, expected=outline.head)
             except HeadMoved:  # somebody was faster: judge again, with what is new
@@ -331,13 +376,13 @@ class Ledger:
         show: bool = False,
         progress: Progress = ignore_progress,
     ) -> Admission:
-        """The same without recording anything; a release that exposes people is told, not raised.
+        """The same without recording anything; where ``admit`` raises, the admission says why.
 
         One that is recorded already is judged again, by the limit that it was recorded with, with
         those before it and with all that others made. ``about`` is whom it is recorded about, else
         "people", unless it is given.
         """
-        terms = AdmissionOptions(
+        options = AdmissionOptions(
             people=people,
             on=on,
             relation=relation,
@@ -347,14 +392,14 @@ class Ledger:
             show=show,
             progress=progress,
         )
-        candidate = self._read_checked(release, schema, terms)
-        outline = self._outline(candidate)
+        candidate = self._read_checked(release, schema, options)
+        outline = self._checked_outline(candidate)
         about = None if about is None else check_about(about, list_abouts(outline))
-        entries = select_relevant_entries(self.book, outline, about, candidate, terms)
-        if (known := find_entry_of_table(entries, candidate.table, about)) is not None:
-            return self._judge_again(candidate, known, outline, terms)
+        entries = select_relevant_entries(self.book, outline, about, candidate, options)
+        if (recorded := find_entry_of_table(entries, candidate.table, about)) is not None:
+            return self._judge_again(candidate, recorded, outline, options)
         about = PEOPLE if about is None else about
-        return self._judge_new(candidate, about, outline, terms, {})
+        return self._judge_new(candidate, about, outline, options, {})
 
     def recheck(
         self,
@@ -375,7 +420,7 @@ class Ledger:
         recorded with, unless one is given. ``schema`` lends hierarchies to columns of which none
         was known.
         """
-        terms = AdmissionOptions(
+        options = AdmissionOptions(
             people=people,
             on=on,
             l=l,
@@ -385,11 +430,13 @@ class Ledger:
             progress=progress,
         )
         _ = self.keys
-        outline, admissions = self._outline(), []
+        outline, admissions = self._checked_outline(), []
         released = [entry for entry in select_released(self.entries()) if entry.kind == RELEASE]
         for recorded in released:
             candidate = Candidate(self._open_sealed(recorded), str(recorded.body["table"]))
-            admissions.append(self._judge_again(candidate, recorded, outline, terms, limit, schema))
+            admissions.append(
+                self._judge_again(candidate, recorded, outline, options, limit, schema)
+            )
         return tuple(admissions)
 
     # Adding
@@ -421,18 +468,17 @@ class Ledger:
             candidate = replace(candidate, published=make_column_sensitive(candidate.published, on))
         candidate = apply_stated_spend(candidate, epsilon, delta, rho)
         if not has_no_individual_rows(candidate.published):
-            build_scene(
-                (candidate.published,), AdmissionOptions()
-            )  # what cannot be read is not found out at the next one
+            # What cannot be read shows now, and not at the next release.
+            build_scene((candidate.published,), AdmissionOptions())
         while True:
-            outline = self._outline(candidate)
+            outline = self._checked_outline(candidate)
             about = check_about(about, list_abouts(outline))
             entries = select_relevant_entries(
                 self.book, outline, about, candidate, AdmissionOptions()
             )
-            if (known := find_entry_of_table(entries, candidate.table, about)) is not None:
-                check_recorded_spend(candidate, known)
-                return known
+            if (recorded := find_entry_of_table(entries, candidate.table, about)) is not None:
+                check_recorded_spend(candidate, recorded)
+                return recorded
             check_spend_composes(candidate.spend, entries)
             body = build_foreign_body(candidate, by, about, to)
             try:
@@ -453,13 +499,13 @@ class Ledger:
         body = {"kind": WITHDRAWN, "number": number, "reason": reason, "never_out": never_out}
         _ = self.keys
         while True:
-            outline = self._outline()
+            outline = self._checked_outline()
             entries = [*self.book.some((number,)), *self.withdrawals((number,))]
             check_withdrawable(number, entries, never_out, self.keys.public)
-            if never_out and (lies := self._find_lying(entries[0])) is not None:
+            if never_out and (place := self._find_place(entries[0])) is not None:
                 raise UsageError(
                     f"Entry {number} cannot be said never to have been out: the release lies in "
-                    f"{lies.name!r}.",
+                    f"{place.name!r}.",
                     "remove it first if nobody was given it; else leave --never-out away.",
                 )
             try:
@@ -469,7 +515,7 @@ class Ledger:
 
     def trust(self, name: str, public: str) -> Entry:
         """Let another publisher add to the ledger, by its public key."""
-        self._outline()
+        self._checked_outline()
         return self._remember(self.book.append({"kind": PUBLISHER, "name": name, "public": public}))
 
     def acknowledge(self, reason: str, releases: Iterable[str | Path] = ()) -> Entry:
@@ -486,14 +532,14 @@ class Ledger:
             for folder in releases
         ]
         remembered = None if self.key is None else recall_ledger(self.key, self.book.identity)
-        known = [*([remembered.head] if remembered else []), *(head for head in notes if head)]
-        behind = [head for head in known if not self._has(head, outline)]
+        heads = [*([remembered.head] if remembered else []), *(head for head in notes if head)]
+        behind = [head for head in heads if not self._has_head(head, outline)]
         if not behind:
             raise UsageError(
                 "The ledger has every head that is remembered.", "nothing is to be acknowledged."
             )
         spends = () if remembered is None else remembered.spends
-        lost = [dict(spend) for spend in spends if not self._counts(spend)]
+        lost = [dict(spend) for spend in spends if not self._is_recorded(spend)]
         body = {
             "kind": RESTORED,
             "reason": reason,
@@ -505,20 +551,20 @@ class Ledger:
 
     # What is remembered elsewhere
 
-    def _outline(self, candidate: Candidate | None = None) -> ChainOutline:
+    def _checked_outline(self, candidate: Candidate | None = None) -> ChainOutline:
         """The ledger's outline; refused where it lacks a head that is remembered."""
         outline = self.book.outline()
-        identity, known = self.book.identity, list[tuple[str, ChainHead]]()
+        identity, heads = self.book.identity, list[tuple[str, ChainHead]]()
         if self.key is not None and (remembered := recall_ledger(self.key, identity)) is not None:
-            known.append(("the key's folder", remembered.head))
+            heads.append(("the key's folder", remembered.head))
         if candidate is not None and candidate.place is not None:
-            known += find_nearby_notes(candidate.place, identity)
+            heads += find_nearby_notes(candidate.place, identity)
         if candidate is not None and (
             head := read_admission_note(candidate.published.manifest, identity)
         ):
-            known.append((candidate.published.name, head))
-        for where, head in known:
-            if not self._has(head, outline):
+            heads.append((candidate.published.name, head))
+        for where, head in heads:
+            if not self._has_head(head, outline):
                 raise InputError(
                     f"The ledger ends with entry {outline.head.number} and lacks what {where} "
                     f"remembers of entry {head.number}: an older copy was put in its place.",
@@ -527,7 +573,7 @@ class Ledger:
                 )
         return outline
 
-    def _has(self, head: ChainHead, outline: ChainOutline) -> bool:
+    def _has_head(self, head: ChainHead, outline: ChainOutline) -> bool:
         """Whether a head is in the chain, or was acknowledged to be lost."""
         if head == outline.head:
             return True
@@ -536,7 +582,7 @@ class Ledger:
         restored = self.book.some(outline.numbers(is_restoration))
         return any(str(head) in entry.body.get("behind", ()) for entry in restored)
 
-    def _counts(self, spend: Mapping[str, Any]) -> bool:
+    def _is_recorded(self, spend: Mapping[str, Any]) -> bool:
         """Whether the entry of something that was spent is still in the chain."""
         entries = self.book.some((int(spend.get("entry", 0)),))
         return any(entry.body.get("table") == spend.get("table") for entry in entries)
@@ -549,7 +595,7 @@ class Ledger:
             remember_ledger(self.key, identity, before.after(entry))
         return entry
 
-    def _find_lying(self, entry: Entry) -> Path | None:
+    def _find_place(self, entry: Entry) -> Path | None:
         """Where a recorded release lies now, if that is where it was to lie, or beside it."""
         place = (
             unpack_place_and_sketch(self.book.sealed(entry.number))[0]
@@ -560,27 +606,27 @@ class Ledger:
 
     def _check_never_out(self, entries: Sequence[Entry], candidate: Candidate) -> None:
         """Refuse to go on where a release lies in its place that was said never to be out."""
-        gone = find_never_out(entries)
+        never_out = find_never_out(entries)
         for entry in entries:
-            if entry.number not in gone or entry.body.get("table") == candidate.table:
+            if entry.number not in never_out or entry.body.get("table") == candidate.table:
                 continue
-            if (lies := self._find_lying(entry)) is not None:
+            if (place := self._find_place(entry)) is not None:
                 raise InputError(
                     f"Entry {entry.number} was said never to have been out, and the release lies "
-                    f"in {lies.name!r}.",
-                    f"remove it, or record it again: shoal ledger admit {lies}.",
+                    f"in {place.name!r}.",
+                    f"remove it, or record it again: shoal ledger admit {place}.",
                 )
 
     # Steps
 
     def _read_checked(
-        self, release: Any, schema: Schema | None, terms: AdmissionOptions
+        self, release: Any, schema: Schema | None, options: AdmissionOptions
     ) -> Candidate:
-        """The release, read; what is wrong with it or with the people is told before any attack."""
+        # What is wrong with the release or with the people is raised before any attack.
         _ = self.keys
-        candidate = read_candidate(release, schema, progress=terms.progress)
-        if terms.on is not None and terms.on not in candidate.published.unchanged_columns:
-            raise UsageError(f"The release has no column {terms.on!r} to learn.", "name another.")
+        candidate = read_candidate(release, schema, progress=options.progress)
+        if options.on is not None and options.on not in candidate.published.unchanged_columns:
+            raise UsageError(f"The release has no column {options.on!r} to learn.", "name another.")
         read_stated_spend(candidate.published.manifest)
         if not has_no_individual_rows(candidate.published):
             build_scene((candidate.published,), AdmissionOptions())
@@ -591,20 +637,23 @@ class Ledger:
         candidate: Candidate,
         about: str,
         outline: ChainOutline,
-        terms: AdmissionOptions,
+        options: AdmissionOptions,
         pairs: dict[int, JudgedPair],
     ) -> Admission:
-        """A release that is not recorded, judged with all that are."""
-        entries = select_relevant_entries(self.book, outline, about, candidate, terms)
+        entries = select_relevant_entries(self.book, outline, about, candidate, options)
         pasts = self._open_earlier(candidate, about, entries)
-        check_related(terms.relation, entries)
-        admission = judge_with_earlier(candidate, about, entries, pasts, terms, pairs)
+        check_related(options.relation, entries)
+        admission = judge_with_earlier(candidate, about, entries, pasts, options, pairs)
         shared = find_names_of_same_people(self.book, outline, candidate, about)
         notes = [] if shared else [*note_new_about(about, list_abouts(outline))]
         notes += [f"{problem} See shoal ledger verify." for problem in self._describe_unguarded()]
-        same = [(UNRECORDED, _same_people(name, *sharing)) for name, sharing in shared.items()]
+        same_people = [
+            (UNRECORDED, _describe_same_people(name, *sharing)) for name, sharing in shared.items()
+        ]
         return replace(
-            admission, notes=(*admission.notes, *notes), unjudged=(*admission.unjudged, *same)
+            admission,
+            notes=(*admission.notes, *notes),
+            unjudged=(*admission.unjudged, *same_people),
         )
 
     def _open_earlier(
@@ -619,41 +668,41 @@ class Ledger:
         ]
 
     def _open_sealed(self, entry: Entry) -> PublishedTable:
-        if entry.number not in self._seen:
-            self._seen[entry.number] = unpack_release(self.book.sealed(entry.number))
-        return self._seen[entry.number]
+        if entry.number not in self._opened_releases:
+            self._opened_releases[entry.number] = unpack_release(self.book.sealed(entry.number))
+        return self._opened_releases[entry.number]
 
     def _judge_again(
         self,
         candidate: Candidate,
         entry: Entry,
         outline: ChainOutline,
-        terms: AdmissionOptions,
+        options: AdmissionOptions,
         limit: float | None = None,
         schema: Schema | None = None,
     ) -> Admission:
         """A recorded release judged again, by what was declared then and the limit of then."""
         about = str(entry.body["about"])
-        entries = select_relevant_entries(self.book, outline, about, candidate, terms)
+        entries = select_relevant_entries(self.book, outline, about, candidate, options)
         earlier = select_judged_with(entry, entries)
-        check_related(terms.relation, entries)
+        check_related(options.relation, entries)
         check_recorded_spend(candidate, entry)
         candidate = replace(candidate, entry_body=entry.body)
-        terms = _restore_options(terms, entry.body, limit)
+        options = _restore_options(options, entry.body, limit)
         pasts = self._open_earlier(candidate, about, earlier)
         if schema is not None:
             candidate = replace(candidate, published=lend_hierarchies(candidate.published, schema))
             pasts = [
                 replace(past, published=lend_hierarchies(past.published, schema)) for past in pasts
             ]
-        admission = judge_with_earlier(candidate, about, earlier, pasts, terms, {})
+        admission = judge_with_earlier(candidate, about, earlier, pasts, options, {})
         worse = bool(admission.reasons) and not find_accepted_reason(admission, entry.body)
         reason = str(entry.body.get("accepted_risk", ""))
         admission = replace(admission, accepted_risk=reason, worse=worse, already=True)
         return admission.recorded(entry, outline.head)
 
 
-def _same_people(name: str, number: int, share: float) -> str:
+def _describe_same_people(name: str, number: int, share: float) -> str:
     return (
         f"About {round(100 * share):,} % of the people are those of entry {number}, which is about "
         f"{name!r}: by two names they would have the budget twice, and would not be judged "
@@ -662,21 +711,21 @@ def _same_people(name: str, number: int, share: float) -> str:
 
 
 def _restore_options(
-    terms: AdmissionOptions, body: Mapping[str, Any], limit: float | None
+    options: AdmissionOptions, body: Mapping[str, Any], limit: float | None
 ) -> AdmissionOptions:
     """The terms with what was declared and allowed when a release was recorded."""
-    then = {
+    declared = {
         int(earlier["entry"]): str(earlier["relation"])
         for earlier in body.get("judged_with", ())
         if earlier["how"] == DECLARED
     }
     if limit is None:
         limit = float(body.get("limit", 0.0))
-    l = max(terms.l, int(body.get("l", terms.l)))
-    return replace(terms, relation=terms.relation or then, limit=limit, l=l)
+    l = max(options.l, int(body.get("l", options.l)))
+    return replace(options, relation=options.relation or declared, limit=limit, l=l)
 
 
-def _key_file(where: str | Path, key: str | Path | None, new: bool = False) -> Path | None:
+def _find_key_file(where: str | Path, key: str | Path | None, new: bool = False) -> Path | None:
     """The key's file: as given, beside a ledger that is a file, or by the environment; or none."""
     if not isinstance(where, str | Path) or not Path(where).name:
         raise UsageError("A ledger is a file, or an address.", "write for example releases.db.")

@@ -91,29 +91,28 @@ def check_noise_spend(source: Any, manifest: Mapping[str, Any]) -> None:
             "The noise of this release is from a seed: whoever has the seed can take it away.",
             "publish it again without a seed; this one is for tests and studies.",
         )
-    if not spend or not _is_spent(manifest, spend) or not _holds(source, manifest):
+    if not spend or not _covers_noise(manifest, spend) or not _is_verified(source, manifest):
         raise InputError(
             "The manifest states a smaller spend than its noise has.",
             "take the manifest as it was published, or publish the release again.",
         )
 
 
-def _holds(source: Any, manifest: Mapping[str, Any]) -> bool:
+def _is_verified(source: Any, manifest: Mapping[str, Any]) -> bool:
     holds = recount_and_judge(source, VerifyOptions()).holds
     check_releasable(manifest)
     return holds
 
 
-def _is_spent(manifest: Mapping[str, Any], spend: Spend) -> bool:
+def _covers_noise(manifest: Mapping[str, Any], spend: Spend) -> bool:
     """Whether the noise spends no more than is stated, in ρ too where one is."""
-    computed = _by_noise(manifest, spend)
+    computed = _compute_noise_spend(manifest, spend)
     if not computed.within(spend):
         return False
     return spend.rho is None or (computed.rho is not None and computed.rho <= spend.rho)
 
 
-def _by_noise(manifest: Mapping[str, Any], spend: Spend) -> Spend:
-    """What the noise that a manifest tells of spends, with its ρ where it has one."""
+def _compute_noise_spend(manifest: Mapping[str, Any], spend: Spend) -> Spend:
     if manifest.get("form") in NO_INDIVIDUAL_ROWS:
         return total_spend(read_steps(manifest), spend.delta)
     answers = read_answers(manifest).values()

@@ -11,16 +11,16 @@ Kasiviswanathan, Smith: Composition attacks and auxiliary information in data pr
 The worst pair is left out only where the people given say who is in both
 (``people_coverage``), or where nobody's cell is finer than it was, person by person
 (``defences``). What counts is who is exposed beyond what each release gives away alone. A pair on
-which no attack can run is not safe, but
-unjudged; so is one with a sensitive column that cannot be compared, and one of which a search was
-cut short. A relation that is guessed from the data never lowers the bar: what would be unjudged of
-releases that overlap is so then too.
+which no attack can run is not safe, but not evaluated; so is one with a sensitive column that
+cannot be compared, and one of which a search was cut short. A relation that is guessed from the
+data never lowers the bar: what would not be evaluated of releases that overlap is not evaluated
+then either.
 
 It does not see releases that the ledger was not told of, nor columns that are called differently.
 What several earlier releases tell at once is judged in ``joint_judgement``.
 
 Columns that both keep join their rows: what is left then is worked out too (``shared_rows``), and
-the worse of the two counts. What cannot be worked out so is unjudged.
+the worse of the two counts. What cannot be worked out so is not evaluated.
 """
 
 from __future__ import annotations
@@ -119,15 +119,15 @@ class JudgedPair:
     relation: str
     how: str
     """How the relation is known."""
-    weighed: tuple[JudgedFinding, ...] = ()
+    findings: tuple[JudgedFinding, ...] = ()
     skipped: tuple[SkippedAttack, ...] = ()
     based: str = ""
     """That no cell is finer than the earlier one, where it is so for everybody."""
     finer: str = ""
     """Why that is not so, or not known."""
-    unjudged: str = ""
+    not_evaluated: str = ""
     """Why no attack could tell whether they are safe together; empty where one could."""
-    short: bool = False
+    cut_short: bool = False
     """Whether that is, or is also, because a search was cut short: no defence answers it."""
     covered: bool = False
     """Whether the people given say who is in both: everybody in one of the two is among them."""
@@ -171,51 +171,53 @@ def find_learnable_columns(releases: Sequence[PublishedTable], on: str | None) -
     first = [column.name for column in releases[0].schema.sensitive]
     every = [{column.name for column in release.schema.sensitive} for release in releases]
     shared = [name for name in first if all(name in names for names in every)]
-    asked = (
+    requested = (
         [on]
         if on is not None and all(on in release.unchanged_columns for release in releases)
         else []
     )
-    return list(dict.fromkeys((*shared, *asked)))
+    return list(dict.fromkeys((*shared, *requested)))
 
 
-def read_targets(releases: Sequence[PublishedTable], terms: AdmissionOptions) -> PeopleTable | None:
+def read_targets(
+    releases: Sequence[PublishedTable], options: AdmissionOptions
+) -> PeopleTable | None:
     """The people, read once for all of the releases."""
-    if terms.people is None:
+    if options.people is None:
         return None
     kinds = {c.name: c.kind for release in releases for c in release.lookup_columns if c.kind}
-    terms.progress("reading people", 0, 1)
-    return read_people_table(terms.people, releases, kinds, terms.reading)
+    options.progress("reading people", 0, 1)
+    return read_people_table(options.people, releases, kinds, options.reading)
 
 
-def build_scene(releases: Sequence[PublishedTable], terms: AdmissionOptions) -> AttackContext:
+def build_scene(releases: Sequence[PublishedTable], options: AdmissionOptions) -> AttackContext:
     """The releases on common axes, with the people where they are given."""
     return build_context(
         unify_roles(releases),
-        targets=terms.people,
-        show=terms.show,
-        progress=terms.progress,
-        reading=terms.reading,
+        targets=options.people,
+        show=options.show,
+        progress=options.progress,
+        reading=options.reading,
         publisher=True,
     )
 
 
-def choose_location(known: AttackContext) -> str:
+def choose_location(context: AttackContext) -> str:
     """How people are looked for: in the class that held each, where that is known of all releases.
 
     By what is known of somebody today nobody is found rightly in a release of years ago: people
     grow older and move, and whoever looks for them may know what was so then.
     """
-    crowd = known.targets
-    if crowd is None or crowd.persons is None:
+    targets = context.targets
+    if targets is None or targets.persons is None:
         return "honest"
-    persons = crowd.persons.values
-    known_of = (find_rows_of_people(release, persons) is not None for release in known.releases)
-    return "assumed" if all(known_of) else "honest"
+    persons = targets.persons.values
+    is_known = (find_rows_of_people(release, persons) is not None for release in context.releases)
+    return "assumed" if all(is_known) else "honest"
 
 
 def judge_pair(
-    past: RecordedRelease, new: PublishedTable, based: bool, terms: AdmissionOptions
+    past: RecordedRelease, new: PublishedTable, based: bool, options: AdmissionOptions
 ) -> JudgedPair:
     """The release beside an earlier one; ``based``: its manifest leads there."""
     if has_no_individual_rows(past.published) or has_no_individual_rows(new):
@@ -228,14 +230,14 @@ def judge_pair(
         drop_columns(new, noisy),
     )
     if not set(new.listings) & set(past.published.listings):
-        return JudgedPair(past, OVERLAP, "nothing shows more", unjudged=NOTHING_COMMON)
+        return JudgedPair(past, OVERLAP, "nothing shows more", not_evaluated=NOTHING_COMMON)
     try:
-        known = build_scene((past.published, new), terms)
+        context = build_scene((past.published, new), options)
     except (InputError, UsageError) as error:
-        stated = terms.declared(past.number) or (TIME if based else OVERLAP)
-        return JudgedPair(past, stated, "", unjudged=describe_error(error))
-    relation, how = find_relation(known, terms.declared(past.number), based)
-    return _PairJudge(past, new, known, terms, noisy).judge(relation, how)
+        stated = options.declared(past.number) or (TIME if based else OVERLAP)
+        return JudgedPair(past, stated, "", not_evaluated=describe_error(error))
+    relation, how = find_relation(context, options.declared(past.number), based)
+    return _PairJudge(past, new, context, options, noisy).judge(relation, how)
 
 
 class _PairJudge:
@@ -245,20 +247,20 @@ class _PairJudge:
         self,
         past: RecordedRelease,
         new: PublishedTable,
-        known: AttackContext,
-        terms: AdmissionOptions,
+        context: AttackContext,
+        options: AdmissionOptions,
         noisy: frozenset[str],
     ) -> None:
-        self.past, self.new, self.known, self.terms = past, new, known, terms
+        self.past, self.new, self.context, self.options = past, new, context, options
         self.noisy = noisy
         """The columns that noise answers for, which are not in the releases here."""
-        self.columns = find_learnable_columns(known.releases, terms.on)
-        self.coverage = measure_coverage(known)
-        self.found: list[JudgedFinding] = []
+        self.columns = find_learnable_columns(context.releases, options.on)
+        self.coverage = measure_coverage(context)
+        self.findings: list[JudgedFinding] = []
         self.skipped: list[SkippedAttack] = [
             (past.number, f"values of {name}", VALUES_BY_BUDGET) for name in sorted(noisy)
         ]
-        self.short: list[str] = []
+        self.cut_short: list[str] = []
         """Of each search that was cut short, and found too little to refuse, that it was."""
         self.joined = False
         """Whether rows could be joined."""
@@ -266,41 +268,45 @@ class _PairJudge:
         """Whether no two classes could hold the same person, by the column in turn."""
 
     def judge(self, relation: str, how: str) -> JudgedPair:
-        wide, why = check_cells_generalise(self.known) if relation != OVERLAP else (None, "")
+        generalises, why = (
+            check_cells_generalise(self.context) if relation != OVERLAP else (None, "")
+        )
         if relation != OVERLAP:
-            relation, how = self._joined(relation, how, bool(wide))
-        values = [self._value(name, bool(wide)) for name in self.columns]
-        if (on := self.terms.on) is not None and on not in self.columns:
+            relation, how = self._join_rows(relation, how, bool(generalises))
+        values = [self._judge_values(name, bool(generalises)) for name in self.columns]
+        if (on := self.options.on) is not None and on not in self.columns:
             lacks = f"They do not both publish {on!r} as it is."
             self.skipped.append((self.past.number, "intersection", lacks))
         pair = JudgedPair(
             self.past,
             relation,
             how,
-            based=why if wide else "",
-            finer="" if wide else why,
-            short=bool(self.short),
+            based=why if generalises else "",
+            finer="" if generalises else why,
+            cut_short=bool(self.cut_short),
             covered=self.coverage.is_complete,
             people_found=self.coverage.people_found,
         )
-        decided = self._decided(pair, values) or wide
+        decided = self._is_decided(pair, values) or generalises
         skipped = tuple(dict.fromkeys(self.skipped))
-        told_why = [] if decided else [text for _, _, text in skipped]
-        unjudged = " ".join(dict.fromkeys([*told_why, *self.short]))
-        return replace(pair, weighed=tuple(self.found), skipped=skipped, unjudged=unjudged)
+        reasons = [] if decided else [text for _, _, text in skipped]
+        not_evaluated = " ".join(dict.fromkeys([*reasons, *self.cut_short]))
+        return replace(
+            pair, findings=tuple(self.findings), skipped=skipped, not_evaluated=not_evaluated
+        )
 
-    def _decided(self, pair: JudgedPair, values: Sequence[bool]) -> bool:
+    def _is_decided(self, pair: JudgedPair, values: Sequence[bool]) -> bool:
         """Whether attacks could tell whether a pair is safe: of all values, and of its rows.
 
         Values that cannot be compared are no matter where rows were joined, if it is stated, not
         guessed, that they are the same rows.
         """
-        apart = self._incomparable()
-        self.skipped += [(self.past.number, "intersection", reason) for reason in apart]
+        reasons = self._explain_incomparable()
+        self.skipped += [(self.past.number, "intersection", reason) for reason in reasons]
         if pair.relation == OVERLAP:
-            return not apart and all(values)
-        joined = self.joined or self._unjoinable
-        return joined and all(values) and (pair.stated or not apart)
+            return not reasons and all(values)
+        joined = self.joined or self._has_nothing_to_join_by
+        return joined and all(values) and (pair.stated or not reasons)
 
     @property
     def _joined_by(self) -> tuple[str, ...]:
@@ -309,41 +315,42 @@ class _PairJudge:
         return tuple(plain or [name for name in both[1].quasi if name in both[0].quasi])
 
     @property
-    def _unjoinable(self) -> bool:
-        """Whether noise left no column that rows could be joined by."""
+    def _has_nothing_to_join_by(self) -> bool:
         return bool(self.noisy) and not set(self.past.published.unchanged_columns) & set(
             self.new.unchanged_columns
         )
 
-    def _joined(self, relation: str, how: str, wide: bool) -> tuple[str, str]:
+    def _join_rows(self, relation: str, how: str, generalises: bool) -> tuple[str, str]:
         """Join the rows; releases that only looked related, and are not, overlap."""
         finding = self._run(JOINING_ATTACKS[relation], relation=relation)
-        if not wide and (but := self._unrelated(relation, how, finding)):
+        if not generalises and (but := self._explain_unrelated(relation, how, finding)):
             return OVERLAP, f"{how}; but {but}"
         if finding is not None:
             self.joined = True
-            self._weigh(finding)
-        if relation == SAME and not any(_random(release) for release in self.known.releases):
-            self._also("order", relation)
+            self._add_finding(finding)
+        if relation == SAME and not any(
+            _has_random_order(release) for release in self.context.releases
+        ):
+            self._run_and_weigh("order", relation)
         if relation == TIME:
             for name in CORRESPONDENCE_ATTACKS:
                 for column in self.columns or [""]:
-                    self._also(name, relation, column)
+                    self._run_and_weigh(name, relation, column)
         return relation, how
 
-    def _unrelated(self, relation: str, how: str, finding: Finding | None) -> str:
+    def _explain_unrelated(self, relation: str, how: str, finding: Finding | None) -> str:
         """Why releases can only be taken to overlap, whatever they look like or are said to be."""
-        if any(release.buckets or release.centroids for release in self.known.releases):
+        if any(release.buckets or release.centroids for release in self.context.releases):
             return "rows in buckets, or with centroids, cannot be joined"
         lost = None if finding is None else finding.details.get("removed_or_changed", 0)
         if how not in (DECLARED, BASED) and lost != 0:
             return "not every row of the earlier has a partner in the later"
-        return "their rows say otherwise" if finding is None and self._refuted(relation) else ""
+        return "their rows say otherwise" if finding is None and self._is_refuted(relation) else ""
 
-    def _refuted(self, relation: str) -> bool:
+    def _is_refuted(self, relation: str) -> bool:
         """Whether rows lack partners, where the attack that joins them could not run."""
         try:
-            finding = run_attack("temporal", self.known, BOTH, AttackRequest(relation=TIME))
+            finding = run_attack("temporal", self.context, BOTH, AttackRequest(relation=TIME))
         except NobodyFoundError:
             return True
         except (InputError, UsageError):  # that it cannot run either says nothing of the relation
@@ -351,46 +358,46 @@ class _PairJudge:
         lost = finding.details["removed_or_changed"] + finding.details["new_or_changed"]
         return relation == SAME and lost > 0
 
-    def _also(self, name: str, relation: str, on: str = "") -> None:
+    def _run_and_weigh(self, name: str, relation: str, on: str = "") -> None:
         if (finding := self._run(name, on, relation)) is not None:
-            self._weigh(finding, on)
+            self._add_finding(finding, on)
 
-    def _incomparable(self) -> list[str]:
+    def _explain_incomparable(self) -> list[str]:
         """Why values cannot be intersected; empty where they can."""
         both = self.past.published, self.new
-        named = dict.fromkeys(c.name for release in both for c in release.schema.sensitive)
-        named |= {} if self.terms.on is None else {self.terms.on: None}
+        names = dict.fromkeys(c.name for release in both for c in release.schema.sensitive)
+        names |= {} if self.options.on is None else {self.options.on: None}
         cells = {c.name for release in both for c in release.schema.quasi}
         reasons = [] if self.columns or self.noisy else ["The releases share no sensitive column."]
         return reasons + [
             f"Column {name!r} is sensitive in one release and a cell in the other: what they leave "
             "of it cannot be compared."
-            for name in named
+            for name in names
             if name in cells
         ]
 
-    def _value(self, name: str, wide: bool) -> bool:
+    def _judge_values(self, name: str, generalises: bool) -> bool:
         """What is left of one column; whether that could be told.
 
         The people say so if they are all; else the worst pair does. It is told, too, where no two
         classes could hold the same person with the same value.
         """
-        people = self.known.targets is not None and self._learnt("intersection", name)
-        if wide or (people and self.coverage.is_complete):
-            return people and self._learnt_by_rows("intersection", name)
-        learnt = self._learnt(WORST_PAIR, name) or self.nobody
-        if people and not self._learnt_by_rows("intersection", name):
+        people = self.context.targets is not None and self._judge_values_by("intersection", name)
+        if generalises or (people and self.coverage.is_complete):
+            return people and self._judge_values_by_rows("intersection", name)
+        learnt = self._judge_values_by(WORST_PAIR, name) or self.nobody
+        if people and not self._judge_values_by_rows("intersection", name):
             return False
-        return learnt and (self.nobody or self._learnt_by_rows(WORST_PAIR, name))
+        return learnt and (self.nobody or self._judge_values_by_rows(WORST_PAIR, name))
 
-    def _learnt_by_rows(self, attack: str, name: str) -> bool:
+    def _judge_values_by_rows(self, attack: str, name: str) -> bool:
         """What is left of a column where rows agree in kept columns too; whether that is told.
 
         It is weighed where it exposes more people than what leaves the kept columns aside.
         """
         try:
             by_rows = judge_joined_rows(
-                attack, self.known, BOTH, (self.past.number,), name, self.terms
+                attack, self.context, BOTH, (self.past.number,), name, self.options
             )
         except (InputError, UsageError) as error:
             self.skipped.append(
@@ -400,37 +407,43 @@ class _PairJudge:
         if by_rows is None:
             return True
         alike = [
-            judged for judged in self.found if (judged.finding.attack, judged.on) == (attack, name)
+            judged
+            for judged in self.findings
+            if (judged.finding.attack, judged.on) == (attack, name)
         ]
         if not alike or by_rows.beyond > alike[0].beyond:
-            self.found = [judged for judged in self.found if judged not in alike] + [by_rows]
+            self.findings = [judged for judged in self.findings if judged not in alike] + [by_rows]
         return True
 
-    def _learnt(self, attack: str, name: str) -> bool:
+    def _judge_values_by(self, attack: str, name: str) -> bool:
         if (finding := self._run(attack, name)) is None:
             return False
-        self._weigh(finding, name)
+        self._add_finding(finding, name)
         return True
 
     def _run(self, name: str, on: str = "", relation: str = "") -> Finding | None:
-        options = {"l": self.terms.l, "location": choose_location(self.known), "weigh": False}
-        asked = AttackRequest(on=on or None, relation=relation, options=options)
+        attack_options = {
+            "l": self.options.l,
+            "location": choose_location(self.context),
+            "weigh": False,
+        }
+        request = AttackRequest(on=on or None, relation=relation, options=attack_options)
         try:
-            if wrong := find_unmet_need(name, self.known, BOTH, asked):
+            if wrong := find_unmet_need(name, self.context, BOTH, request):
                 raise wrong
-            return run_attack(name, self.known, BOTH, asked)
+            return run_attack(name, self.context, BOTH, request)
         except (InputError, UsageError) as error:
             self.skipped.append((self.past.number, name, describe_error(error)))
             self.nobody = name == WORST_PAIR and isinstance(error, NobodyFoundError)
             return None
 
-    def _weigh(self, finding: Finding, on: str = "") -> None:
-        judged = judge_finding(finding, (self.past.number,), self.terms, on)
+    def _add_finding(self, finding: Finding, on: str = "") -> None:
+        judged = judge_finding(finding, (self.past.number,), self.options, on)
         if not on:
             judged = replace(judged, joined_by=self._joined_by)
-        self.found.append(judged)
+        self.findings.append(judged)
         if finding.details.get("limits") and not judged.exceeds:
-            self.short.append(
+            self.cut_short.append(
                 f"The search of {finding.attack} was cut short: more people may be exposed."
             )
 
@@ -455,22 +468,22 @@ def find_shared_kept_columns(releases: Sequence[PublishedTable], learnt: str) ->
 
 def judge_joined_rows(
     attack: str,
-    known: AttackContext,
+    context: AttackContext,
     which: Sequence[int],
     entries: tuple[int, ...],
     on: str,
-    terms: AdmissionOptions,
+    options: AdmissionOptions,
 ) -> JudgedFinding | None:
     """What some releases leave of a column where rows are joined by the columns that all keep.
 
     None where they keep none together. ``attack`` says of whom: of the people, or of whoever the
     worst is assumed to be so.
     """
-    releases = [known.releases[i] for i in which]
+    releases = [context.releases[i] for i in which]
     names = find_shared_kept_columns(releases, on)
     if not names or any(release.buckets for release in releases):
         return None
-    view = known.view(which, resolve_needs(attack, {}), on)
+    view = context.view(which, resolve_needs(attack, {}), on)
     if any(release.person is not None for release in view.releases):
         raise InputError(
             "People have several rows in one of the releases, and kept values may differ in them.",
@@ -478,11 +491,11 @@ def judge_joined_rows(
         )
     rows = JoinedRows.of(view, names)
     if attack == WORST_PAIR:
-        exposed = rows.exposed_rows(terms.l)
-        there = np.ones(len(exposed), np.bool_)
+        exposed = rows.exposed_rows(options.l)
+        is_present = np.ones(len(exposed), np.bool_)
     else:
-        exposed, there = rows.exposed_people(terms.l, choose_location(known))
-    number, people = int(exposed.sum()), int(there.sum())
+        exposed, is_present = rows.exposed_people(options.l, choose_location(context))
+    number, people = int(exposed.sum()), int(is_present.sum())
     if not people:
         return None
     whose = (
@@ -492,32 +505,32 @@ def judge_joined_rows(
         attack=attack,
         people=people,
         exposed=number,
-        sure=1 / (terms.l - 1) if number else 1 / terms.l,
+        sure=1 / (options.l - 1) if number else 1 / options.l,
         guessing=0.0,
-        sentence=f"{number:,} of {people:,} {whose} are left fewer than {terms.l} values of {on} "
+        sentence=f"{number:,} of {people:,} {whose} are left fewer than {options.l} values of {on} "
         f"where rows of the releases are joined by what all of them publish as it is: "
         f"{', '.join(names)}.",
         defence=f"leave out {', '.join(names)}, or ask for larger and more varied classes.",
         assumptions=("whoever is in several releases has the same kept values in all of them",),
         details={"joined_by": list(names)},
     )
-    return JudgedFinding(finding, entries, number, terms.limit, on=on, joined_by=names)
+    return JudgedFinding(finding, entries, number, options.limit, on=on, joined_by=names)
 
 
 def judge_finding(
-    finding: Finding, entries: tuple[int, ...], terms: AdmissionOptions, on: str = ""
+    finding: Finding, entries: tuple[int, ...], options: AdmissionOptions, on: str = ""
 ) -> JudgedFinding:
     """The finding, and how many it exposes beyond what each release gives away alone."""
     beyond = finding.exposed
     if finding.attack == "intersection":
         counts = (finding.details["candidates_after"], finding.details["candidates_before"])
         after, before = (
-            sum(n for left, n in histogram.items() if left < terms.l) for histogram in counts
+            sum(n for left, n in histogram.items() if left < options.l) for histogram in counts
         )
         beyond = after - before
-    return JudgedFinding(finding, entries, beyond, terms.limit, on=on)
+    return JudgedFinding(finding, entries, beyond, options.limit, on=on)
 
 
-def _random(published: PublishedTable) -> bool:
+def _has_random_order(published: PublishedTable) -> bool:
     """Whether a release's rows stand in an order that was drawn when it was published."""
     return str((published.manifest or {}).get("row_order", "")).startswith("random")

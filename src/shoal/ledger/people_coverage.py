@@ -34,15 +34,15 @@ class Coverage(NamedTuple):
     """How many of them are, or could be, in the second; None where they cannot be looked up."""
 
 
-def measure_coverage(known: AttackContext) -> Coverage:
+def measure_coverage(context: AttackContext) -> Coverage:
     """How far the scene's people are those of its two releases."""
-    if known.targets is None:
+    if context.targets is None:
         return Coverage()
     try:
-        view = known.view(BOTH, _LOOKED_UP)
+        view = context.view(BOTH, _LOOKED_UP)
     except (InputError, UsageError):  # the attack that looks them up says why it cannot
         return Coverage()
-    every = {name for release in known.releases for name in release.quasi}
+    every = {name for release in context.releases for name in release.quasi}
     (_, covers_first), (people_found, covers_second) = (
         _count_people(view, release) for release in view.releases
     )
@@ -57,8 +57,10 @@ def _count_people(view: View, release: ReleaseView) -> tuple[int, bool]:
         return people_found, people_found == len(release.class_)
     people, key = group_by_key(view.people, view.axes, "honest")
     start, classes = locate(release, view.axes, people)
-    twins, several = np.bincount(key, minlength=len(people)), np.diff(start)
-    each = np.bincount(classes, np.repeat(twins, several), len(release.cells))
-    people_found = int(twins[several > 0].sum())
-    whole = people_found >= len(release.class_) and bool((each >= release.rows).all())
-    return people_found, whole and not release.centroids  # near a centroid is everybody
+    twins, candidates = np.bincount(key, minlength=len(people)), np.diff(start)
+    people_by_class = np.bincount(classes, np.repeat(twins, candidates), len(release.cells))
+    people_found = int(twins[candidates > 0].sum())
+    is_complete = people_found >= len(release.class_) and bool(
+        (people_by_class >= release.rows).all()
+    )
+    return people_found, is_complete and not release.centroids  # near a centroid is everybody

@@ -68,7 +68,7 @@ def check_recording(request: RequestType) -> None:
             "A dry run writes no table that a ledger could judge.",
             "leave the ledger out, or publish.",
         )
-    _check_told(request.admission)
+    _check_admission_options(request.admission)
 
 
 @contextmanager
@@ -90,7 +90,7 @@ def open_ledger(request: RequestType) -> Iterator[RequestType]:
             ledger.close()
 
 
-def _check_told(admission: Mapping[str, Any]) -> None:
+def _check_admission_options(admission: Mapping[str, Any]) -> None:
     """Refuse what a ledger cannot be told, before anything is made."""
     from shoal.ledger.admission_options import AdmissionOptions
 
@@ -128,11 +128,11 @@ def admit_while_moving(
         yield {"admission": admission}
     except BaseException as error:
         if admission.entry is not None and not admission.already:
-            _undo(request, admission, admission.entry.number, release.path.name, error)
+            _withdraw_unmoved(request, admission, admission.entry.number, release.path.name, error)
         raise
 
 
-def _undo(
+def _withdraw_unmoved(
     request: Recordable, admission: Admission, number: int, table: str, error: BaseException
 ) -> None:
     """Tell the ledger that the release was never out; what stopped it is not hidden by that."""

@@ -30,8 +30,10 @@ def find_never_out(entries: Sequence[Entry]) -> frozenset[int]:
 
 def select_released(entries: Sequence[Entry]) -> list[Entry]:
     """The entries of releases that somebody may have: all but those that were never out."""
-    inside = find_never_out(entries)
-    return [entry for entry in entries if entry.kind in JUDGED_KINDS and entry.number not in inside]
+    never_out = find_never_out(entries)
+    return [
+        entry for entry in entries if entry.kind in JUDGED_KINDS and entry.number not in never_out
+    ]
 
 
 def select_judged_with(entry: Entry, entries: Sequence[Entry]) -> list[Entry]:
@@ -66,12 +68,12 @@ def find_entry_of_table(
 
 def list_abouts(outline: ChainOutline) -> frozenset[str]:
     """The names of the people that releases which stand are about."""
-    inside = {int(outline.facts(n)["number"]) for n in outline.numbers(says_never_out)}
-    if not inside:
+    never_out = {int(outline.facts(n)["number"]) for n in outline.numbers(says_never_out)}
+    if not never_out:
         names = {str(f.get("about")) for f in outline.distinct() if f.get("kind") in JUDGED_KINDS}
         return frozenset(names)
     judged = outline.numbers(lambda facts: facts.get("kind") in JUDGED_KINDS)
-    return frozenset(str(outline.facts(n).get("about")) for n in judged if n not in inside)
+    return frozenset(str(outline.facts(n).get("about")) for n in judged if n not in never_out)
 
 
 def is_withdrawal(facts: Mapping[str, Any]) -> bool:
@@ -89,17 +91,17 @@ def is_restoration(facts: Mapping[str, Any]) -> bool:
     return facts.get("kind") == RESTORED
 
 
-def check_about(about: str, known: Collection[str]) -> str:
+def check_about(about: str, recorded: Collection[str]) -> str:
     """The people's name without spaces around it; one that is almost a recorded one is refused.
 
     Each name has the whole budget, and nobody is judged with releases about others: the same
     people by two names would have neither.
     """
-    name = about if about in known else about.strip()
+    name = about if about in recorded else about.strip()
     if not name:
         raise UsageError("Nobody is said to be whom the release is about.", "add --about NAME.")
-    alike = sorted(other for other in known if _folded(other) == _folded(name))
-    if name not in known and alike:
+    alike = sorted(other for other in recorded if _normalise_name(other) == _normalise_name(name))
+    if name not in recorded and alike:
         raise UsageError(
             f"The name {name!r} differs from a recorded one in case or spaces only.",
             f"if these are the same people, write --about {alike[0]!r}; else choose another name.",
@@ -107,16 +109,16 @@ def check_about(about: str, known: Collection[str]) -> str:
     return name
 
 
-def _folded(name: str) -> str:
+def _normalise_name(name: str) -> str:
     """A name without its case and spaces."""
     return "".join(unicodedata.normalize("NFKC", name).casefold().split())
 
 
-def note_new_about(about: str, known: Collection[str]) -> tuple[str, ...]:
+def note_new_about(about: str, recorded: Collection[str]) -> tuple[str, ...]:
     """That no release is about these people, but about others: they may be the same, misspelt."""
-    if not known or about in known:
+    if not recorded or about in recorded:
         return ()
-    names = ", ".join(map(repr, sorted(known)))
+    names = ", ".join(map(repr, sorted(recorded)))
     return (
         f"It is the first release about {about!r}, so that it is judged with none about {names}. "
         "If these are the same people, give their name (--about).",
@@ -153,6 +155,6 @@ def check_withdrawable(
             f"Entry {number} is a release by somebody else, who may have given it to others.",
             "leave --never-out away: later releases are judged together with it.",
         )
-    gone = [entry.number for entry in entries if entry.body.get("number") == number]
-    if gone:
-        raise UsageError(f"Entry {gone[0]} withdraws it already.", "nothing is to be done.")
+    withdrawals = [entry.number for entry in entries if entry.body.get("number") == number]
+    if withdrawals:
+        raise UsageError(f"Entry {withdrawals[0]} withdraws it already.", "nothing is to be done.")

@@ -31,21 +31,21 @@ def select_relevant_entries(
     outline: ChainOutline,
     about: str | None,
     candidate: Candidate,
-    terms: AdmissionOptions,
+    options: AdmissionOptions,
 ) -> list[Entry]:
     """All entries that bear on a release: about the same people, of its table, of its bases."""
-    tables, based = {candidate.table}, (candidate.published.manifest or {}).get("based_on")
-    while based and based not in tables:
-        tables.add(str(based))
-        bases = book.some(outline.of_tables((str(based),)))
+    tables, base = {candidate.table}, (candidate.published.manifest or {}).get("based_on")
+    while base and base not in tables:
+        tables.add(str(base))
+        bases = book.some(outline.of_tables((str(base),)))
         # the last that says so, as where all entries are at hand
-        named = [
+        stated_bases = [
             e.body["based_on"]
             for e in bases
-            if e.body.get("table") == based and "based_on" in e.body
+            if e.body.get("table") == base and "based_on" in e.body
         ]
-        based = named[-1] if named else None
-    numbers = terms.relation if isinstance(terms.relation, Mapping) else ()
+        base = stated_bases[-1] if stated_bases else None
+    numbers = options.relation if isinstance(options.relation, Mapping) else ()
     return select_related_entries(book, outline, about, tables=tables, numbers=numbers)
 
 
@@ -70,29 +70,35 @@ def select_related_entries(
 
     wanted = {1, *outline.numbers(fits), *outline.of_tables(tables), *numbers}
     wanted |= {*outline.numbers(is_restoration)}
-    gone = [n for n in outline.numbers(is_withdrawal) if outline.facts(n).get("number") in wanted]
-    return book.some([*wanted, *gone])
+    withdrawals = [
+        n for n in outline.numbers(is_withdrawal) if outline.facts(n).get("number") in wanted
+    ]
+    return book.some([*wanted, *withdrawals])
 
 
 def trace_lineage(manifest: Mapping[str, Any] | None, entries: Sequence[Entry]) -> frozenset[int]:
     """The entries that a release is based on: by its manifest, theirs, and so on."""
-    tables = set(_line(manifest, entries))
+    tables = set(_list_base_tables(manifest, entries))
     return frozenset(entry.number for entry in entries if entry.body.get("table") in tables)
 
 
 def has_unrecorded_base(manifest: Mapping[str, Any] | None, entries: Sequence[Entry]) -> bool:
     """Whether a release is based, at whatever remove, on one that no entry is of."""
-    return not set(_line(manifest, entries)) <= {entry.body.get("table") for entry in entries}
+    return not set(_list_base_tables(manifest, entries)) <= {
+        entry.body.get("table") for entry in entries
+    }
 
 
-def _line(manifest: Mapping[str, Any] | None, entries: Sequence[Entry]) -> list[str]:
+def _list_base_tables(manifest: Mapping[str, Any] | None, entries: Sequence[Entry]) -> list[str]:
     """The tables that a release is based on, the nearest first; their entries, if any, say on."""
-    based = {str(e.body.get("table")): e.body["based_on"] for e in entries if "based_on" in e.body}
+    base_of = {
+        str(e.body.get("table")): e.body["based_on"] for e in entries if "based_on" in e.body
+    }
     tables: list[str] = []
-    named = (manifest or {}).get("based_on")
-    while named and named not in tables:
-        tables.append(str(named))
-        named = based.get(named)
+    base = (manifest or {}).get("based_on")
+    while base and base not in tables:
+        tables.append(str(base))
+        base = base_of.get(base)
     return tables
 
 
@@ -102,11 +108,11 @@ def find_names_of_same_people(
     """Other names under which releases about the same people are recorded: entry and share."""
     if candidate.sketch is None:
         return {}
-    inside = {outline.facts(n).get("number") for n in outline.numbers(says_never_out)}
+    never_out = {outline.facts(n).get("number") for n in outline.numbers(says_never_out)}
     sharing: dict[str, tuple[int, float]] = {}
     for number in outline.numbers(lambda f: bool(f.get("sketched")) and f.get("about") != about):
         name = str(outline.facts(number).get("about"))
-        if number in inside or name in sharing:
+        if number in never_out or name in sharing:
             continue
         other = unpack_place_and_sketch(book.sealed(number))[1]
         if other is not None and candidate.sketch.is_about_people_of(other):

@@ -31,24 +31,24 @@ BOTH = (0, 1)
 _JOINED = Needs(releases=2, max_releases=2, sensitive=False)
 
 
-def find_relation(known: AttackContext, declared: str, based: bool) -> tuple[str, str]:
+def find_relation(context: AttackContext, declared: str, based: bool) -> tuple[str, str]:
     """The relation of the scene's second release to its first, and how that is known."""
     if declared:
         return declared, DECLARED
     try:
-        view = known.view(BOTH, _JOINED)
+        view = context.view(BOTH, _JOINED)
     except (InputError, UsageError):
         return (TIME, BASED) if based else (OVERLAP, "their columns cannot be compared")
-    relation, why = _by_data(view)
+    relation, why = _compare_data(view)
     if based:
         return relation if relation == SAME else TIME, BASED
     return relation, why
 
 
-def _by_data(view: View) -> tuple[str, str]:
+def _compare_data(view: View) -> tuple[str, str]:
     first, second = number_shared_values(view)
     if not view.shared:
-        return _by_rows(len(first), len(second))
+        return _compare_row_counts(len(first), len(second))
     size = 1 + int(max(first.max(), second.max()))
     before, now = (np.bincount(numbers, minlength=size) for numbers in (first, second))
     names = ", ".join(view.shared)
@@ -59,7 +59,7 @@ def _by_data(view: View) -> tuple[str, str]:
     return OVERLAP, f"{names}: not the same in both"
 
 
-def _by_rows(before: int, now: int) -> tuple[str, str]:
+def _compare_row_counts(before: int, now: int) -> tuple[str, str]:
     """Without columns that tell rows: equally many may be the same ones, more may be grown."""
     why = "no column is published as it is by both; rows are"
     if before == now:

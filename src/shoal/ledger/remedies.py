@@ -7,14 +7,12 @@ classes. Only where somebody else made one of the releases could a table be publ
 
 It does not promise that larger classes are large enough: that is judged when they are there.
 
-What helps a release that the budget alone speaks against: only what does is told.
-
-A smaller ε helps where ε is exceeded and the earlier releases leave some of it; a smaller δ where δ
-is. Where the earlier ones leave nothing, neither does. For sensitive values those that protect a
-whole person count twice (``units``), so that a first randomised release may find nothing left
-where counts or a synthetic table, which are added up as they stand, would.
-
-By basic composition it says how large ε may be; by the others that depends on δ and ρ as well.
+Where the budget speaks against a release, a smaller ε helps if ε is exceeded and the earlier
+releases leave some of it; a smaller δ if δ is. Where the earlier ones leave nothing, neither does.
+For sensitive values those that protect a whole person count twice, so that a first randomised
+release may find nothing left where counts or a synthetic table, which are added up as they stand,
+would. By basic composition it says how large ε may be; by the others that depends on δ and ρ as
+well.
 """
 
 from __future__ import annotations
@@ -41,8 +39,7 @@ from shoal.ledger.recorded_releases import FOREIGN
 from shoal.ledger.related_entries import UNRECORDED
 from shoal.releases.published_table import PublishedTable
 
-# What helps a release that the budget alone speaks against: only what does is told.
-
+# Against the budget
 
 _USED_UP = (
     "the earlier releases use the budget up, so that no epsilon or delta is small enough: leave "
@@ -57,14 +54,14 @@ _ANOTHER_FORM = (
 def suggest_smaller_spend(spend: Account) -> str:
     """What helps where the budget alone speaks against a release."""
     if spend.exceeded and spend.total is None:
-        return _no_total(spend)
+        return _suggest_for_missing_total(spend)
     over = [unit for unit in spend.units if unit.exceeded]
-    if not all(_has_room(unit, _earlier(spend, unit)) for unit in over):
-        return _ANOTHER_FORM if _fits_otherwise(spend) else _USED_UP
-    return _smaller(spend, over)
+    if not all(_has_room(unit, _earlier_spends(spend, unit)) for unit in over):
+        return _ANOTHER_FORM if _fits_as_counts(spend) else _USED_UP
+    return _suggest_smaller(spend, over)
 
 
-def _no_total(spend: Account) -> str:
+def _suggest_for_missing_total(spend: Account) -> str:
     if explain_missing_total(spend.composition, (spend.own,), Fraction(1, 2)):
         return "publish it so that its manifest states ρ, or without a delta."
     return (
@@ -73,7 +70,7 @@ def _no_total(spend: Account) -> str:
     )
 
 
-def _earlier(spend: Account, unit: ProtectionUnit) -> tuple[Spend, ...]:
+def _earlier_spends(spend: Account, unit: ProtectionUnit) -> tuple[Spend, ...]:
     """What the releases before this one, which is the last, spend of a unit."""
     randomised = len(spend.spends) - 1 in spend.narrow
     return unit.spends if randomised and unit.name == PERSON else unit.spends[:-1]
@@ -87,63 +84,64 @@ def _has_room(unit: ProtectionUnit, earlier: Sequence[Spend]) -> bool:
     return counted.within(unit.budget) and counted.epsilon < unit.budget.epsilon
 
 
-def _fits_otherwise(spend: Account) -> bool:
+def _fits_as_counts(spend: Account) -> bool:
     """Whether this is the only randomised release, and counts would find something left."""
     only = spend.narrow == {len(spend.spends) - 1}
     whole = [unit for unit in spend.units if unit.name == PERSON]
     return only and all(_has_room(unit, unit.spends) for unit in whole)
 
 
-def _smaller(spend: Account, over: Sequence[ProtectionUnit]) -> str:
-    """Which of ε and δ is to be smaller, where that helps."""
+def _suggest_smaller(spend: Account, over: Sequence[ProtectionUnit]) -> str:
     if spend.pure_epsilon_note and spend.composition == ZCDP and not spend.narrow:
         return "publish with a smaller epsilon, or with a delta: Gaussian noise has a smaller ρ."
-    epsilon, delta = (any(_beyond(unit, name) for unit in over) for name in ("epsilon", "delta"))
+    epsilon, delta = (
+        any(_exceeds_in(unit, name) for unit in over) for name in ("epsilon", "delta")
+    )
     if not delta:
         wide = spend.budget is not None and spend.own.delta > spend.budget.delta
-        return (
-            f"publish with a smaller epsilon{' or delta' if wide else ''}.{_at_most(spend, over)}"
-        )
-    none = any(_delta_left(spend, unit) <= 0 for unit in over)
-    way = "without a delta" if none else "with a smaller delta, or without one"
+        smaller = "epsilon or delta" if wide else "epsilon"
+        return f"publish with a smaller {smaller}.{_describe_max_epsilon(spend, over)}"
+    nothing_left = any(_delta_left(spend, unit) <= 0 for unit in over)
+    way = "without a delta" if nothing_left else "with a smaller delta, or without one"
     if len(spend.spends) == 1:  # with a delta that fits, it spends what it states
         epsilon = not Spend(spend.own.epsilon).within(spend.budget or spend.own)
     return f"publish {way}{', and with a smaller epsilon' if epsilon else ''}."
 
 
-def _at_most(spend: Account, over: Sequence[ProtectionUnit]) -> str:
+def _describe_max_epsilon(spend: Account, over: Sequence[ProtectionUnit]) -> str:
     """The largest ε that fits beside the earlier releases, rounded down."""
     if spend.composition != BASIC or spend.budget is None:
         return ""
     randomised = len(spend.spends) - 1 in spend.narrow
     left = [
-        (unit.budget.epsilon - unit.add_up(_earlier(spend, unit)).epsilon)
+        (unit.budget.epsilon - unit.add_up(_earlier_spends(spend, unit)).epsilon)
         / (2 if unit.name == VALUES and not randomised else 1)
         for unit in over
         if unit.budget is not None
     ]
-    most = min(left)
-    words = format_budget(most)
-    if Fraction(words) > most:  # it is rounded up, as spends are
+    max_epsilon = min(left)
+    words = format_budget(max_epsilon)
+    if Fraction(words) > max_epsilon:  # it is rounded up, as spends are
         context = Context(prec=6, rounding=ROUND_FLOOR)
-        words = f"{context.divide(Decimal(most.numerator), Decimal(most.denominator)):f}"
+        words = (
+            f"{context.divide(Decimal(max_epsilon.numerator), Decimal(max_epsilon.denominator)):f}"
+        )
     return f" At most --epsilon {words} is left."
 
 
-def _beyond(unit: ProtectionUnit, name: str) -> bool:
+def _exceeds_in(unit: ProtectionUnit, name: str) -> bool:
     total, budget = unit.total, unit.budget
     return bool(total and budget and getattr(total, name) > getattr(budget, name))
 
 
 def _delta_left(spend: Account, unit: ProtectionUnit) -> Fraction:
     """What of δ the earlier releases leave; alone, a release may have all of it."""
-    earlier = _earlier(spend, unit)
+    earlier = _earlier_spends(spend, unit)
     limit = Fraction(0) if unit.budget is None else unit.budget.delta
     return limit - unit.add_up(earlier).delta if earlier else limit
 
 
-# What would let a refused release pass: commands to type, without what was done already.
-
+# Against attacks, and what could not be evaluated
 
 CLASS_ATTACKS = {"forward", "cross", "backward"}
 """Attacks that a release which keeps the earlier one's classes withstands."""
@@ -166,15 +164,18 @@ class Refusal:
     l: int
 
     def ways(
-        self, weighed: Sequence[JudgedFinding], unjudged: Sequence[tuple[int, str]], spend: Account
+        self,
+        findings: Sequence[JudgedFinding],
+        not_evaluated: Sequence[tuple[int, str]],
+        spend: Account,
     ) -> tuple[str, ...]:
         """What would help against each cause, all of which must go; the worst first."""
         worst = sorted(
-            (judged for judged in weighed if judged.exceeds),
+            (judged for judged in findings if judged.exceeds),
             key=lambda judged: -judged.beyond / max(judged.finding.people, 1),
         )
-        alternatives = [self._against(judged) for judged in worst]
-        alternatives += [self._to_judge(number) for number, _ in unjudged]
+        alternatives = [self._ways_against(judged) for judged in worst]
+        alternatives += [self._ways_to_evaluate(number) for number, _ in not_evaluated]
         if spend.exceeded:
             alternatives.append([suggest_smaller_spend(spend)])
         return tuple(dict.fromkeys("; or ".join(ways) for ways in alternatives if ways))
@@ -183,37 +184,32 @@ class Refusal:
     def _manifest(self) -> Mapping[str, Any]:
         return self.new.manifest or {}
 
-    @property
-    def _folder(self) -> str:
-        """How a command names the release."""
-        return f"{self.new.name}/" if self._manifest else "RELEASE"
-
     def _pairs_of(self, entries: Sequence[int]) -> list[JudgedPair]:
         return [pair for pair in self.pairs if pair.past.number in entries]
 
     # Against an attack
 
-    def _against(self, judged: JudgedFinding) -> list[str]:
+    def _ways_against(self, judged: JudgedFinding) -> list[str]:
         pairs, attack = self._pairs_of(judged.entries), judged.finding.attack
-        related = [pair for pair in pairs if pair.relation != OVERLAP and not _foreign(pair)]
+        related = [pair for pair in pairs if pair.relation != OVERLAP and not _is_foreign(pair)]
         if attack == "order":
             return ["write its rows in a random order, as shoal publish does, and admit it again"]
         if related and related[-1].past.number not in self.based:
-            return [self._rebase(related[-1])]
+            return [self._suggest_rebasing(related[-1])]
         if attack in ANSWERED_BY_BASE and related:
-            return [self._show_cells(related[-1])]
+            return [self._suggest_showing_cells(related[-1])]
         if attack in CLASS_ATTACKS or attack not in VALUE_ATTACKS:
             return [judged.finding.defence.rstrip(".")]
-        return self._against_values(judged, pairs)
+        return self._ways_against_values(judged, pairs)
 
-    def _rebase(self, pair: JudgedPair) -> str:
+    def _suggest_rebasing(self, pair: JudgedPair) -> str:
         people = "" if self.people_given else f", and admit it with --people {_TABLE}"
         return (
             f"base the second release on the first, so that nobody's cell becomes finer: "
-            f"{self._publish(self._rule, pair)}{people}"
+            f"{self._publish_command(pair)}{people}"
         )
 
-    def _show_cells(self, pair: JudgedPair) -> str:
+    def _suggest_showing_cells(self, pair: JudgedPair) -> str:
         """It is based on the earlier one: only the people show that no cell is finer."""
         if not self.people_given:
             return (
@@ -223,25 +219,26 @@ class Refusal:
             )
         return (
             f"it is based on entry {pair.past.number}, but {pair.finer or 'that is no answer'}: "
-            f"{self._publish(self._rule, pair)}, from a table with the person column that entry had"
+            f"{self._publish_command(pair)}, from a table with the person column that entry had"
         )
 
-    def _against_values(self, judged: JudgedFinding, pairs: Sequence[JudgedPair]) -> list[str]:
+    def _ways_against_values(self, judged: JudgedFinding, pairs: Sequence[JudgedPair]) -> list[str]:
         ways = []
         if judged.joined_by:
             dropped = " ".join(f"--drop {shlex.quote(name)}" for name in judged.joined_by)
             ways.append(
                 "leave out what an earlier release publishes as it is too: "
-                f"{self._publish(self._rule)} {dropped}"
+                f"{self._publish_command()} {dropped}"
             )
         if judged.finding.attack == WORST_PAIR:
-            ways.append(self._say_people(pairs))
-        ways.append(self._larger(judged.on, len(judged.entries)))
-        if makers := sorted({_maker(pair) for pair in pairs if _foreign(pair)}):
+            ways.append(self._suggest_people(pairs))
+        ways.append(self._suggest_larger_classes(judged.on, len(judged.entries)))
+        foreign = [pair.past.entry.body for pair in pairs if _is_foreign(pair)]
+        if makers := sorted({str(body.get("made_by", "")) for body in foreign}):
             ways.append(f"publish one table together with {', '.join(makers)}: shoal pool")
         return ways
 
-    def _say_people(self, pairs: Sequence[JudgedPair]) -> str:
+    def _suggest_people(self, pairs: Sequence[JudgedPair]) -> str:
         if not self.people_given:
             return (
                 f"say who the people are, so that the worst need not be assumed: {self._admit} "
@@ -250,23 +247,23 @@ class Refusal:
         people_found = min(
             (p.people_found for p in pairs if p.people_found is not None), default=None
         )
-        of = (
+        among = (
             ""
             if people_found is None
             else f" ({people_found:,} are found in its {self.new.rows:,} rows)"
         )
         return (
-            f"the people given are not all who are in one of the releases{of}, so that the worst "
-            "is assumed of the others: give the whole table that one of them was made of"
+            f"the people given are not all who are in one of the releases{among}, so that the "
+            "worst is assumed of the others: give the whole table that one of them was made of"
         )
 
-    def _larger(self, column: str, others: int) -> str:
+    def _suggest_larger_classes(self, column: str, others: int) -> str:
         """Larger and more varied classes: by a model that the rule lacks, else by more of it."""
         rule, l = self._rule, self.l if others == 1 else self.l + 1
         on = f" on={column}" if len(self.new.schema.sensitive) > 1 else ""
         if "composition" not in rule:
             rule = f"{rule} & composition l={l} alpha=0.95{on}"
-            return f"ask for larger and more varied classes: {self._publish(rule)}"
+            return f"ask for larger and more varied classes: {self._publish_command(rule=rule)}"
         return (
             f"ask for more than {rule}: a larger l or alpha of composition, or a larger k, "
             f"so that classes leave more values of {column}"
@@ -274,36 +271,36 @@ class Refusal:
 
     # To have it judged
 
-    def _to_judge(self, number: int) -> list[str]:
+    def _ways_to_evaluate(self, number: int) -> list[str]:
         if number == UNRECORDED:
             return [_RECORD_BASE]
         pair = next((pair_ for pair_ in self.pairs if pair_.past.number == number), None)
         if pair is None:
             return []
-        if pair.unjudged == NOTHING_COMMON:
+        if pair.not_evaluated == NOTHING_COMMON:
             return [
                 f"name the columns that mean the same as in {_describe_pair(pair)} alike, or, if "
                 f"it is about other people, say so: {self._admit} --about NAME"
             ]
-        if formed := self._formed(pair):
+        if formed := self._suggest_other_form(pair):
             return [formed]
-        if other := self._roles(pair) or self._spelt_otherwise(pair):
+        if other := self._suggest_roles(pair) or self._suggest_spelling(pair):
             return [other]
         if not pair.how:  # the labels could not be read: the reason says which, and what to do
             return [f"mend what stands in the way with {_describe_pair(pair)}, as said above"]
         if not self.people_given:
             return [f"say who the people are: {self._admit} --people {_TABLE}"]
-        return [self._larger(self._first_sensitive, len(self.pairs))]
+        return [self._suggest_larger_classes(self._first_sensitive, len(self.pairs))]
 
-    def _formed(self, pair: JudgedPair) -> str:
+    def _suggest_other_form(self, pair: JudgedPair) -> str:
         """Buckets and centroids, which cannot be compared: what to publish instead."""
         if self.new.buckets or self.new.centroids:
-            return f"publish it in classes, without --form: {self._publish(self._rule)}"
+            return f"publish it in classes, without --form: {self._publish_command()}"
         if pair.past.published.buckets:
             return f"{_describe_pair(pair)} is in buckets, which nothing can be compared with"
         return ""
 
-    def _roles(self, pair: JudgedPair) -> str:
+    def _suggest_roles(self, pair: JudgedPair) -> str:
         """A column that is sensitive in one release and a cell in the other, or in none of both."""
         both = pair.past.published.schema, self.new.schema
         sensitive, cells = (
@@ -313,7 +310,7 @@ class Refusal:
         if mixed := sorted((names[0] & names[3]) | (names[1] & names[2])):
             return (
                 f"give {', '.join(mixed)} the role in the schema that {_describe_pair(pair)} gives "
-                f"it, or leave that column out, and publish it again: {self._publish(self._rule)}"
+                f"it, or leave that column out, and publish it again: {self._publish_command()}"
             )
         if not names[0] & names[1] and pair.relation != OVERLAP and not pair.stated:
             return (
@@ -322,7 +319,7 @@ class Refusal:
             )
         return ""
 
-    def _spelt_otherwise(self, pair: JudgedPair) -> str:
+    def _suggest_spelling(self, pair: JudgedPair) -> str:
         """Sensitive columns without a value that both have, as if these were spelt otherwise."""
         both = [
             {column.name for column in release.schema.sensitive}
@@ -353,31 +350,25 @@ class Refusal:
 
     @property
     def _admit(self) -> str:
-        return f"shoal ledger admit {self._folder}"
+        folder = f"{self.new.name}/" if self._manifest else "RELEASE"
+        return f"shoal ledger admit {folder}"
 
-    def _publish(self, rule: str, base: JudgedPair | None = None) -> str:
-        """Publishing it again; what it is based on, it stays based on."""
+    def _publish_command(self, base: JudgedPair | None = None, rule: str = "") -> str:
+        # What it is based on, it stays based on.
         bases = [pair for pair in self.pairs if pair.past.number in self.based]
         base = base or (bases[-1] if bases else None)
-        based = "" if base is None else f" --based-on {_folder_of(base)}"
-        return f'shoal publish {_TABLE} -s schema.toml -m "{rule}" -o NEW/{based}'
+        based = ""
+        if base is not None:
+            based = f" --based-on {base.past.entry.body.get('name', 'EARLIER')}/"
+        return f'shoal publish {_TABLE} -s schema.toml -m "{rule or self._rule}" -o NEW/{based}'
 
 
 _TABLE = "TABLE"
 
 
-def _foreign(pair: JudgedPair) -> bool:
+def _is_foreign(pair: JudgedPair) -> bool:
     return pair.past.entry.kind == FOREIGN
-
-
-def _maker(pair: JudgedPair) -> str:
-    return str(pair.past.entry.body.get("made_by", ""))
 
 
 def _describe_pair(pair: JudgedPair) -> str:
     return f"entry {pair.past.number}"
-
-
-def _folder_of(pair: JudgedPair) -> str:
-    """An earlier release as a command names it."""
-    return f"{pair.past.entry.body.get('name', 'EARLIER')}/"

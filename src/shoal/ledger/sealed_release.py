@@ -3,13 +3,13 @@
 The distinct published rows (labels and values as they stand in the table), which of them each row
 of the table is, the manifest, what is known of the columns with their hierarchies, and, where the
 release's companion has it, the keyed hash of the person of each row with its key; the folder in
-which it was to lie, and a sketch of its people. Rows keep the
-order of the published table, so that a finding counts them as whoever has the table does.
-Noisy counts and made-up people are kept as they stand: their rows are nobody's.
+which it was to lie, and a sketch of its people. Rows keep the order of the published table, so that
+a finding counts them as whoever has the table does. Noisy counts and made-up people are kept as
+they stand: their rows are nobody's.
 
-Never in it: the original table, people's names, providers, or anything that was held back. Who
-opens it still has the published table and can tell who of known people is in it, by the key; that
-is why it is sealed.
+Never in it: the original table, people's names, providers, or any suppressed row. Who opens it
+still has the published table and can tell who of known people is in it, by the key; that is why it
+is sealed.
 """
 
 from __future__ import annotations
@@ -42,23 +42,24 @@ _KEPT_ROLES = frozenset({"quasi", "sensitive", "keep", "person"})
 def pack_release(published: PublishedTable, place: str = "", sketch: Sketch | None = None) -> bytes:
     """A release as it was read, where it lies, and its people's sketch: the bytes to be sealed."""
     keyed = find_keyed_people(published)
-    number, first = _distinct(published)
+    # Which distinct published row each row is, and where each of them first stands.
+    number, first = published.classes(list(published.listings))
     about = {
         "edition": EDITION,
         "name": published.name,
-        "roles": _roles(published).to_toml(),
+        "roles": _published_roles(published).to_toml(),
         "manifest": to_json_value(published.manifest),
         "key": None if keyed is None else keyed.key.hex(),
         "place": place,
         "sketch": None if sketch is None else sketch.to_json(),
     }
-    columns = {name: _column(listing, first) for name, listing in published.listings.items()}
+    columns = {name: _encode_column(listing, first) for name, listing in published.listings.items()}
     rows = {"row": pa.array(number)} | ({} if keyed is None else {"person": keyed.person})
     target = io.BytesIO()
     with zipfile.ZipFile(target, "w", zipfile.ZIP_STORED) as archive:
         archive.writestr(ABOUT, json.dumps(about, ensure_ascii=False))
-        archive.writestr(PUBLISHED, _arrow(pa.table(columns)))
-        archive.writestr(ROWS, _arrow(pa.table(rows)))
+        archive.writestr(PUBLISHED, _write_arrow(pa.table(columns)))
+        archive.writestr(ROWS, _write_arrow(pa.table(rows)))
     return target.getvalue()
 
 
@@ -68,10 +69,12 @@ def unpack_release(content: bytes) -> PublishedTable:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             about = json.loads(archive.read(ABOUT))
             if about["edition"] > EDITION:
-                raise _newer(about["edition"])
-            published, rows = (_read(archive.read(name)) for name in (PUBLISHED, ROWS))
+                raise _newer_edition_error(about["edition"])
+            published, rows = (_read_arrow(archive.read(name)) for name in (PUBLISHED, ROWS))
         number = rows["row"].to_numpy()
-        listings = {name: _listing(published[name], number) for name in published.column_names}
+        listings = {
+            name: _decode_column(published[name], number) for name in published.column_names
+        }
         keyed = None
         if about["key"] is not None:
             keyed = KeyedPersons(bytes.fromhex(about["key"]), rows["person"].combine_chunks())
@@ -107,19 +110,13 @@ def hash_table_content(published: PublishedTable) -> str:
     return digest.hexdigest()
 
 
-def _distinct(published: PublishedTable) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Which distinct published row each row is, and where each of them first stands."""
-    return published.classes(list(published.listings))
-
-
-def _roles(published: PublishedTable) -> Schema:
-    """What is said of the published columns and the person; taxonomies written out."""
+def _published_roles(published: PublishedTable) -> Schema:
     columns = tuple(c for c in published.roles.columns if c.role in _KEPT_ROLES)
     there = (c for c in columns if c.name in published.listings or c.role == "person")
     return inline_taxonomies(replace(published.roles, columns=tuple(there)))
 
 
-def _column(listing: Listing, rows: NDArray[Any]) -> pa.DictionaryArray:
+def _encode_column(listing: Listing, rows: NDArray[Any]) -> pa.DictionaryArray:
     words = [value for value in listing.values if value is not None]
     codes = listing.codes[rows]
     absent = codes == len(words) if len(words) < len(listing.values) else None
@@ -128,14 +125,14 @@ def _column(listing: Listing, rows: NDArray[Any]) -> pa.DictionaryArray:
     return pa.DictionaryArray.from_arrays(indices, pa.array(words, kind))
 
 
-def _listing(column: pa.ChunkedArray, number: NDArray[Any]) -> Listing:
+def _decode_column(column: pa.ChunkedArray, number: NDArray[Any]) -> Listing:
     array = column.combine_chunks()
     words = array.dictionary.to_pylist()
     codes = array.indices.fill_null(len(words)).to_numpy().astype(np.int32)
     return Listing((*words, *([None] if array.null_count else [])), codes[number])
 
 
-def _arrow(table: pa.Table) -> bytes:
+def _write_arrow(table: pa.Table) -> bytes:
     target = io.BytesIO()
     options = pa.ipc.IpcWriteOptions(compression="zstd")
     with pa.ipc.new_stream(target, table.schema, options=options) as writer:
@@ -143,12 +140,12 @@ def _arrow(table: pa.Table) -> bytes:
     return target.getvalue()
 
 
-def _read(content: bytes) -> pa.Table:
+def _read_arrow(content: bytes) -> pa.Table:
     with pa.ipc.open_stream(content) as reader:
         return reader.read_all()
 
 
-def _newer(edition: int) -> InputError:
+def _newer_edition_error(edition: int) -> InputError:
     return InputError(
         f"The content of an entry is of edition {edition}; this program reads up to {EDITION}.",
         "update Shoal.",

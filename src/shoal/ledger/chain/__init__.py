@@ -1,7 +1,4 @@
-"""The ledger's room: an append-only, hash-chained, signed record of releases.
-
-It keeps entries and knows nothing of what they mean: the flow decides what is recorded.
-"""
+"""An append-only, hash-chained, signed record: entries, whatever they mean."""
 
 from shoal.ledger.chain.book import Book, HeadMoved
 from shoal.ledger.chain.checkpoint import ChainOutline

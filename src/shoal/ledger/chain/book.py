@@ -111,7 +111,9 @@ class Book:
             "public": keys.public,
             "sealing": keys.mark(identity, keys.public),
         }
-        founding = sign_next_entry(ChainHead(0, NO_PREVIOUS), keys, _stamped(body, keys.name), "")
+        founding = sign_next_entry(
+            ChainHead(0, NO_PREVIOUS), keys, _stamp_body(body, keys.name), ""
+        )
         database = open_database(where, patience, new=True)
         with database.closed_on_error():
             with database.reading() as connection:
@@ -131,7 +133,7 @@ class Book:
         """The ledger at a path or an address, brought to today's edition where it is older."""
         database = open_database(where, patience)
         with database.closed_on_error():
-            _bring_up(database)
+            _migrate_if_older(database)
             with database.reading() as connection:
                 founding = read_unverified_entries(connection, ENTRIES.c.number == 1)
             founding_body = founding[0].body if founding and has_own_hash(founding[0]) else {}
@@ -193,7 +195,7 @@ class Book:
     def publishers(self) -> dict[str, str]:
         """The name of every publisher that may add, by public key."""
         with self._reading() as connection:
-            return self._verified.walked(connection).known
+            return self._verified.walked(connection).publishers
 
     def sealed(self, number: int) -> bytes:
         """The content of an entry, opened."""
@@ -267,17 +269,17 @@ class Book:
         keys = self._keys()
         _refuse_names(body, _STAMPED)
         _must_be_addable(body)
-        content = None if sealed is None else _sealed(keys, sealed, self.identity)
+        content = None if sealed is None else _seal_content(keys, sealed, self.identity)
         with self.place.writing() as connection:
             check_current_edition(connection)
             # whoever signs an entry vouches for those before: not for one that nobody known signed
             walked = self._verified.walked(connection)
-            head, known = walked.head, walked.known
+            head, publishers = walked.head, walked.publishers
             if expected is not None and head != expected:
                 raise HeadMoved(head)
-            _must_be_known(keys, known)
-            _must_be_new(body, known)
-            stamped = _stamped(body, known[keys.public])
+            _must_be_known(keys, publishers)
+            _must_be_new(body, publishers)
+            stamped = _stamp_body(body, publishers[keys.public])
             entry = sign_next_entry(
                 head, keys, stamped, "" if content is None else hash_bytes(content)
             )
@@ -301,7 +303,7 @@ def _must_be_free(database: LedgerDatabase, connection: sa.Connection) -> None:
         )
 
 
-def _bring_up(database: LedgerDatabase) -> None:
+def _migrate_if_older(database: LedgerDatabase) -> None:
     with database.reading() as connection:
         edition = read_edition(connection)
     if not edition:
@@ -313,7 +315,7 @@ def _bring_up(database: LedgerDatabase) -> None:
             migrate(connection)
 
 
-def _stamped(body: Mapping[str, Any], by: str) -> dict[str, Any]:
+def _stamp_body(body: Mapping[str, Any], by: str) -> dict[str, Any]:
     """The body as it will be read again, with the time and the publisher's name."""
     now = datetime.now(UTC).isoformat(timespec="milliseconds")
     # keys that are not text become text, so that the order in which they are hashed stays
@@ -321,7 +323,7 @@ def _stamped(body: Mapping[str, Any], by: str) -> dict[str, Any]:
     return dict(plain)
 
 
-def _sealed(keys: Keys, content: bytes, ledger: str) -> bytes:
+def _seal_content(keys: Keys, content: bytes, ledger: str) -> bytes:
     if len(content) > _LARGEST:
         raise OutputError(
             f"The content is larger than {_LARGEST // 2**20} MiB, which a ledger cannot hold.",
@@ -337,8 +339,8 @@ def _refuse_names(body: Mapping[str, Any], stamped: set[str]) -> None:
         )
 
 
-def _must_be_known(keys: Keys, known: Mapping[str, str]) -> None:
-    if keys.public not in known:
+def _must_be_known(keys: Keys, publishers: Mapping[str, str]) -> None:
+    if keys.public not in publishers:
         raise InputError(
             "The ledger does not know this key as a publisher's.",
             f"Ask one of its publishers to trust the public key {keys.public}.",
@@ -356,10 +358,10 @@ def _must_be_addable(body: Mapping[str, Any]) -> None:
         )
 
 
-def _must_be_new(body: Mapping[str, Any], known: Mapping[str, str]) -> None:
+def _must_be_new(body: Mapping[str, Any], publishers: Mapping[str, str]) -> None:
     if body["kind"] != PUBLISHER:
         return
-    if body["public"] in known or body["name"] in known.values():
+    if body["public"] in publishers or body["name"] in publishers.values():
         raise UsageError(
             "The ledger knows a publisher of this name or key already.", "Give another."
         )

@@ -40,22 +40,22 @@ class ChainWalk:
     """Without them it cannot be seen whether a holder of keys founded the ledger."""
     ledger: str
     head: ChainHead = _START
-    known: dict[str, str] = field(default_factory=dict)
+    publishers: dict[str, str] = field(default_factory=dict)
     """The names of the publishers up to here, by public key."""
 
     def over(self, entries: Iterable[Entry]) -> Iterator[tuple[Entry, list[str]]]:
         """The entries that follow, in order, each with what is wrong with it."""
         for entry in entries:
-            linked, held = list(self._link_problems(entry)), list(self._problems(entry))
-            if not held:
-                self.known |= read_publisher(entry)
+            linked, problems = list(self._link_problems(entry)), list(self._problems(entry))
+            if not problems:
+                self.publishers |= read_publisher(entry)
             self.head = entry.head
-            yield entry, linked + held
+            yield entry, linked + problems
 
     def _link_problems(self, entry: Entry) -> Iterator[str]:
         number = self.head.number
         if entry.number != number + 1:
-            yield _missing(number + 1, entry.number - 1)
+            yield _describe_missing(number + 1, entry.number - 1)
         elif entry.previous != self.head.hash:
             yield f"Entry {entry.number} does not follow entry {number}: {_LINK}."
 
@@ -68,7 +68,7 @@ class ChainWalk:
             yield f"Entry {number} is of a kind that it cannot be."
         if not is_signed(entry):
             yield f"Entry {number} is not signed by the key that it names: {_FOREIGN}."
-        name = entry.body.get("by") if founds else self.known.get(entry.signer)
+        name = entry.body.get("by") if founds else self.publishers.get(entry.signer)
         if name is None or (founds and entry.signer != entry.body.get("public")):
             yield f"Entry {number} is signed by a key that is no known publisher's."
         elif name != entry.body.get("by"):
@@ -89,8 +89,8 @@ _FOREIGN = "the signature is foreign"
 
 def find_chain_problems(entries: Sequence[Entry], walk: ChainWalk) -> list[str]:
     """What is wrong with numbers, hashes, links and signatures, and with the founding."""
-    every = [problem for _, problems in walk.over(entries) for problem in problems]
-    return every if entries else [EMPTY_LEDGER]
+    problems_found = [problem for _, problems in walk.over(entries) for problem in problems]
+    return problems_found if entries else [EMPTY_LEDGER]
 
 
 def read_publisher(entry: Entry) -> dict[str, str]:
@@ -99,7 +99,7 @@ def read_publisher(entry: Entry) -> dict[str, str]:
     return {str(entry.body.get("public")): str(entry.body.get(name))} if name else {}
 
 
-def _missing(first: int, last: int) -> str:
+def _describe_missing(first: int, last: int) -> str:
     many = f"Entries {first} to {last} are" if last > first else f"Entry {first} is"
     return f"{many} missing."
 
@@ -108,7 +108,7 @@ def find_head_problems(entries: Sequence[Entry], head: ChainHead) -> Iterator[st
     """Whether a head noted earlier is still in the chain."""
     last = entries[-1].number if entries else 0
     if last < head.number:
-        cut = _missing(last + 1, head.number)
+        cut = _describe_missing(last + 1, head.number)
         yield f"The ledger ends with entry {last}, before the noted {head.number}. {cut}"
     elif head not in {entry.head for entry in entries}:
         yield f"Entry {head.number} is not the one that was noted: its hash is another."

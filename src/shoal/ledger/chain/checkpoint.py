@@ -82,7 +82,7 @@ class ChainOutline:
 
     def of_tables(self, tables: Iterable[str]) -> list[int]:
         """The numbers of entries that may be of one of some tables, by a part of their hash."""
-        wanted = {_number_of(table) for table in tables}
+        wanted = {_shorten_hash(table) for table in tables}
         return [*compress(count(1), map(wanted.__contains__, self._tables))] if wanted else []
 
     def distinct(self) -> tuple[Mapping[str, Any], ...]:
@@ -114,7 +114,7 @@ class ChainIndex:
         self._seals += digest_entry(entry)
         facts = {name: entry.body[name] for name in FACTS if name in entry.body}
         self._codes.append(self._code(to_canonical_json(facts)))
-        self._tables.append(_number_of(table) if table else 0)
+        self._tables.append(_shorten_hash(table) if table else 0)
 
     def seal(self, number: int) -> bytes:
         """What binds an entry: its hash and its signature."""
@@ -130,25 +130,25 @@ class ChainIndex:
     def block(self, first: int) -> tuple[list[str], bytes]:
         """Distinct facts as text, and records, of the block that begins with an entry."""
         part = slice(first - 1, first - 1 + BLOCK_ENTRIES)
-        known = {code: i for i, code in enumerate(dict.fromkeys(self._codes[part]))}
-        codes = array("I", (known[code] for code in self._codes[part]))
+        places = {code: i for i, code in enumerate(dict.fromkeys(self._codes[part]))}
+        codes = array("I", (places[code] for code in self._codes[part]))
         seals = bytes(self._seals[_SEAL * part.start : _SEAL * part.stop])
-        records = seals + _bytes(codes) + _bytes(self._tables[part])
+        records = seals + _to_bytes(codes) + _to_bytes(self._tables[part])
         texts = [*self._code_of]
-        return [texts[code] for code in known], records
+        return [texts[code] for code in places], records
 
     def extend(self, facts: Iterable[str], records: bytes) -> None:
         """A stored block, after what is there."""
         if len(records) != _SIZE:
             raise ValueError
-        known = [self._code(text) for text in facts]
+        codes_of_facts = [self._code(text) for text in facts]
         codes, tables = array("I"), array("Q")
         codes.frombytes(records[_CODES:_TABLES])
         tables.frombytes(records[_TABLES:])
         if sys.byteorder == "big":
             codes.byteswap()
             tables.byteswap()
-        self._codes.extend(map(known.__getitem__, codes))
+        self._codes.extend(map(codes_of_facts.__getitem__, codes))
         self._tables.extend(tables)
         self._seals += records[:_CODES]
 
@@ -156,8 +156,7 @@ class ChainIndex:
         return self._code_of.setdefault(facts, len(self._code_of))
 
 
-def _bytes(numbers: array[int]) -> bytes:
-    """Numbers as they are stored, the lowest byte first."""
+def _to_bytes(numbers: array[int]) -> bytes:
     copy = numbers[:]
     if sys.byteorder == "big":
         copy.byteswap()
@@ -189,7 +188,7 @@ def load_checkpoint(connection: sa.Connection, keys: Keys, ledger: str) -> Check
         newest = connection.execute(sa.select(sa.func.max(when)).where(own)).scalar()
         blocks = sa.select(CHECKPOINTS).where(own, when == newest).order_by(CHECKPOINTS.c.first)
         for row in connection.execute(blocks):
-            line, records = _opened(row, public, ledger)
+            line, records = _open_block(row, public, ledger)
             if (line["first"], line["previous"], line["walked"]) != (
                 head.number + 1,
                 head.hash,
@@ -211,7 +210,7 @@ _START = ChainHead(0, NO_PREVIOUS)
 _TRUSTED = timedelta(days=TRUSTED_DAYS)
 
 
-def _opened(row: sa.Row[Any], public: str, ledger: str) -> tuple[dict[str, Any], bytes]:
+def _open_block(row: sa.Row[Any], public: str, ledger: str) -> tuple[dict[str, Any], bytes]:
     """A block's line and records; raises where the signature is not the publisher's."""
     content = row.content
     if not isinstance(content, bytes) or not is_valid_signature(
@@ -270,7 +269,7 @@ def _message(ledger: str, content: bytes) -> bytes:
     return _PREFIX + ledger.encode() + b"\n" + hashlib.sha256(content).digest()
 
 
-def _number_of(table: Any) -> int:
+def _shorten_hash(table: Any) -> int:
     """64 bits that stand for a table's hash; never 0, which says that there is none."""
     digest = hashlib.sha256(str(table).encode(errors="replace")).digest()[:8]
     return int.from_bytes(digest, "little") | 1

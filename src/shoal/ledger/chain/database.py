@@ -77,7 +77,7 @@ class LedgerDatabase:
             connection.begin(),
         ):
             if connection.dialect.name == "postgresql":
-                _lock(connection, self.patience)
+                _wait_for_writers(connection, self.patience)
             yield connection
 
     def close(self) -> None:
@@ -127,11 +127,11 @@ def open_database(
     scheme, separator, rest = str(where).partition("://")
     if not separator:
         refuse_database_address(where)
-        return _sqlite(Path(where), patience, new)
+        return _open_sqlite(Path(where), patience, new)
     if scheme.lower() == "sqlite":
-        return _sqlite(Path(rest.removeprefix("/")), patience, new)
+        return _open_sqlite(Path(rest.removeprefix("/")), patience, new)
     if scheme.lower() in ("postgresql", "postgres"):
-        return _postgresql(rest, patience)
+        return _open_postgresql(rest, patience)
     raise UsageError(
         f"A ledger cannot lie in {scheme!r}.",
         "Give a path for a file of SQLite, or an address that begins with postgresql://",
@@ -148,10 +148,10 @@ def check_ledger_file(path: Path) -> None:
         )
 
 
-def _sqlite(path: Path, patience: float, new: bool) -> LedgerDatabase:
+def _open_sqlite(path: Path, patience: float, new: bool) -> LedgerDatabase:
     if not new or path.is_dir():
         check_ledger_file(path)
-    mode = "mode=rwc" if new else _mode(path.resolve())
+    mode = "mode=rwc" if new else _choose_mode(path.resolve())
     address = f"{path.absolute().as_uri()}?{mode}"
 
     def connect() -> sqlite3.Connection:
@@ -173,7 +173,7 @@ def _sqlite(path: Path, patience: float, new: bool) -> LedgerDatabase:
     return LedgerDatabase(path.name, engine, patience, path)
 
 
-def _mode(path: Path) -> str:
+def _choose_mode(path: Path) -> str:
     """How a file is opened: to write, or to read only, also where SQLite can make no log."""
     if os.access(path, os.W_OK) and os.access(path.parent, os.W_OK):
         return "mode=rw"
@@ -186,7 +186,7 @@ def _begin(connection: sa.Connection) -> None:
         connection.exec_driver_sql(statement)
 
 
-def _lock(connection: sa.Connection, patience: float) -> None:
+def _wait_for_writers(connection: sa.Connection, patience: float) -> None:
     """Wait for the other writers of a PostgreSQL ledger, until the transaction ends."""
     wait = max(1, round(patience * 1000))  # 0 would be for ever
     wanted = {"synchronous_commit": "on", "lock_timeout": f"{wait}ms"}
@@ -195,7 +195,7 @@ def _lock(connection: sa.Connection, patience: float) -> None:
     connection.execute(_LOCK)
 
 
-def _schema() -> sa.ColumnElement[str]:
+def _schema_of_ledger() -> sa.ColumnElement[str]:
     """The schema in which the ledger lies, on whichever search path; else that of a new one."""
     table = sa.table("pg_class", sa.column("oid"), sa.column("relnamespace"), schema="pg_catalog")
     space = sa.table("pg_namespace", sa.column("oid"), sa.column("nspname"), schema="pg_catalog")
@@ -205,11 +205,11 @@ def _schema() -> sa.ColumnElement[str]:
 
 
 _LOCK = sa.select(
-    sa.func.pg_advisory_xact_lock(sa.func.hashtext("shoal"), sa.func.hashtext(_schema()))
+    sa.func.pg_advisory_xact_lock(sa.func.hashtext("shoal"), sa.func.hashtext(_schema_of_ledger()))
 )
 
 
-def _postgresql(rest: str, patience: float) -> LedgerDatabase:
+def _open_postgresql(rest: str, patience: float) -> LedgerDatabase:
     try:
         url = sa.make_url(f"postgresql+psycopg://{rest}")
         wait = {"connect_timeout": url.query.get("connect_timeout", _CONNECT)}
@@ -259,8 +259,12 @@ def _find_known_error(error: DBAPIError) -> _KnownError | None:
 def _is_refused(error: object) -> bool:
     """Whether a server answered, and let nobody in: without a state, by what the driver knows."""
     connection = getattr(error, "pgconn", None)
-    asked = any(getattr(connection, name, False) for name in ("used_password", "needs_password"))
-    return asked or re.search("authentication|password|pg_hba|role ", str(error)) is not None
+    password_used = any(
+        getattr(connection, name, False) for name in ("used_password", "needs_password")
+    )
+    return (
+        password_used or re.search("authentication|password|pg_hba|role ", str(error)) is not None
+    )
 
 
 _KnownError = tuple[type[InputError], str, str]

@@ -161,8 +161,8 @@ class Keys:
                 "Check its owner and that it is a file.",
             ) from None
         except ValueError:
-            raise _no_key(source) from None
-        return _parsed(source, stored)
+            raise _not_a_key_error(source) from None
+        return _parse_keys(source, stored)
 
 
 def is_public_key(text: Any) -> TypeGuard[str]:
@@ -210,9 +210,9 @@ def _must_be_private(path: Path, mode: int) -> None:
         )
 
 
-def _parsed(source: Path, stored: Any) -> Keys:
+def _parse_keys(source: Path, stored: Any) -> Keys:
     if not isinstance(stored, dict) or stored.get("kind") != KIND:
-        raise _no_key(source)
+        raise _not_a_key_error(source)
     if stored.get("edition") != EDITION:
         raise InputError(
             f"The key file {source.name} is of an edition that this shoal does not know.",
@@ -220,14 +220,14 @@ def _parsed(source: Path, stored: Any) -> Keys:
         )
     name, signing, sealing = (stored.get(part) for part in ("name", "signing", "sealing"))
     if not isinstance(name, str) or not is_public_key(signing) or not is_public_key(sealing):
-        raise _no_key(source)
+        raise _not_a_key_error(source)
     keys = Keys(name, bytes.fromhex(signing), bytes.fromhex(sealing))
     if stored.get("public") != keys.public:
-        raise _no_key(source)
+        raise _not_a_key_error(source)
     return keys
 
 
-def _no_key(source: Path) -> InputError:
+def _not_a_key_error(source: Path) -> InputError:
     return InputError(
         f"{source.name} is not the key of a ledger, or is damaged.",
         "Name the file that was written when the ledger was made.",

@@ -70,13 +70,13 @@ _REFUSED = "a ledger is only ever added to"
 _RAISED = f"RAISE EXCEPTION '{_REFUSED}' USING ERRCODE = 'integrity_constraint_violation'"
 
 
-def _first(connection: sa.Connection) -> None:
+def _create_first_edition(connection: sa.Connection) -> None:
     METADATA.create_all(connection)
-    for statement in _triggers(connection):
+    for statement in _trigger_statements(connection):
         connection.exec_driver_sql(statement)
 
 
-def _triggers(connection: sa.Connection) -> list[str]:
+def _trigger_statements(connection: sa.Connection) -> list[str]:
     """The statements that make the triggers, and in PostgreSQL their functions."""
     if connection.dialect.name == "sqlite":
         return [*_sqlite_triggers()]
@@ -88,12 +88,12 @@ def find_unguarded_tables(connection: sa.Connection) -> list[str]:
     """The tables of which a trigger is missing, disabled, or another than it was made."""
     if connection.dialect.name == "sqlite":
         query = "SELECT tbl_name, sql FROM sqlite_master WHERE type = 'trigger'"
-        there = {" ".join(str(sql).split()) for _, sql in connection.exec_driver_sql(query)}
+        existing = {" ".join(str(sql).split()) for _, sql in connection.exec_driver_sql(query)}
         return [
             table.name
             for table in _NEXT
             if any(
-                " ".join(trigger.split()) not in there
+                " ".join(trigger.split()) not in existing
                 for trigger in _sqlite_triggers()
                 if f" ON {table.name} " in trigger
             )
@@ -101,8 +101,12 @@ def find_unguarded_tables(connection: sa.Connection) -> list[str]:
     guards: dict[str, set[str]] = {table.name: set() for table in _NEXT}
     for table in _NEXT:
         rows = connection.execute(_GUARDS, {"table": table.name})
-        guards[table.name] = {name for name, source in rows if _guards(table, name, source)}
-    return [name for name, there in guards.items() if there != {f"{name}_insert", f"{name}_change"}]
+        guards[table.name] = {name for name, source in rows if _is_guarding(table, name, source)}
+    return [
+        name
+        for name, existing in guards.items()
+        if existing != {f"{name}_insert", f"{name}_change"}
+    ]
 
 
 _GUARDS = sa.text(
@@ -112,15 +116,14 @@ _GUARDS = sa.text(
 )
 
 
-def _guards(table: sa.Table, name: str, source: str) -> bool:
-    """Whether a trigger's function refuses what it was made to refuse."""
+def _is_guarding(table: sa.Table, name: str, source: str) -> bool:
     asks = f"IF NOT ({_NEXT[table]}) THEN" if name.endswith("_insert") else f"BEGIN {_RAISED}"
     return asks in source and _RAISED in source
 
 
 def restore_triggers(connection: sa.Connection) -> None:
     """Put back the triggers, inside the caller's transaction."""
-    for statement in _triggers(connection):
+    for statement in _trigger_statements(connection):
         words = statement.split()
         if words[1] == "TRIGGER":
             on = (
@@ -163,7 +166,7 @@ def _postgresql_triggers(schema: str) -> Iterator[str]:
         )
 
 
-MIGRATIONS: tuple[Callable[[sa.Connection], None], ...] = (_first,)
+MIGRATIONS: tuple[Callable[[sa.Connection], None], ...] = (_create_first_edition,)
 """Migration n leads from edition n - 1 to edition n; one that was published is never changed."""
 
 

@@ -60,7 +60,7 @@ class VerifiedChain:
     """The last entry that the publisher's checkpoint has."""
     _walked: datetime = field(init=False)
     """When the chain was verified from its beginning."""
-    _believes: bool = field(init=False)
+    _use_checkpoint: bool = field(init=False)
     """Whether the publisher's checkpoint is still to be looked at."""
     _lock: Lock = field(init=False, default_factory=Lock)
 
@@ -70,20 +70,20 @@ class VerifiedChain:
     def walked(self, connection: sa.Connection) -> ChainWalk:
         """A walk to the last entry; raises at the first with which something is wrong."""
         with self._lock:
-            self._go_on(connection)
-            return ChainWalk(self.keys, self.ledger, self._walk.head, dict(self._walk.known))
+            self._walk_on(connection)
+            return ChainWalk(self.keys, self.ledger, self._walk.head, dict(self._walk.publishers))
 
     def outline(self, connection: sa.Connection) -> ChainOutline:
         """What is known of all entries."""
         with self._lock:
-            self._go_on(connection)
+            self._walk_on(connection)
             return self._index.outline(self._walk.head)
 
     def entries_after(self, connection: sa.Connection, after: int) -> list[Entry]:
         """All entries after a number, in order."""
         first, last = max(after, 0) + 1, self.walked(connection).head.number
         entries = read_unverified_entries(connection, ENTRIES.c.number >= first)
-        self._must_be_met(connection, entries, range(first, last + 1))
+        self._check_unchanged(connection, entries, range(first, last + 1))
         return entries
 
     def some(self, connection: sa.Connection, numbers: Collection[int]) -> list[Entry]:
@@ -92,12 +92,12 @@ class VerifiedChain:
         wanted = sorted({number for number in numbers if 1 <= number <= last})
         entries = [
             entry
-            for start in range(0, len(wanted), _AT_ONCE)
+            for start in range(0, len(wanted), _MAX_NUMBERS)
             for entry in read_unverified_entries(
-                connection, ENTRIES.c.number.in_(wanted[start : start + _AT_ONCE])
+                connection, ENTRIES.c.number.in_(wanted[start : start + _MAX_NUMBERS])
             )
         ]
-        self._must_be_met(connection, entries, wanted)
+        self._check_unchanged(connection, entries, wanted)
         return entries
 
     def save(self, place: LedgerDatabase) -> None:
@@ -120,12 +120,12 @@ class VerifiedChain:
     def adopt(self, walk: ChainWalk, entries: Sequence[Entry]) -> None:
         """Remember a walk over all entries in which nothing was found wrong."""
         with self._lock:
-            self._forget(believes=False)
+            self._forget(use_checkpoint=False)
             self._walk = walk
             for entry in entries:
                 self._remember(entry)
 
-    def _must_be_met(
+    def _check_unchanged(
         self, connection: sa.Connection, entries: list[Entry], numbers: Sequence[int]
     ) -> None:
         """Verify all anew where something is not as it was, or is no longer there."""
@@ -134,24 +134,24 @@ class VerifiedChain:
         )
         if not same:
             with self._lock:
-                self._forget(believes=False)
-                self._go_on(connection)
+                self._forget(use_checkpoint=False)
+                self._walk_on(connection)
 
-    def _go_on(self, connection: sa.Connection) -> None:
+    def _walk_on(self, connection: sa.Connection) -> None:
         """Walk over what is new, from the last entry met, if that is still where it was."""
-        if not self._walk.head.number and self._believes:
-            self._believes = False
+        if not self._walk.head.number and self._use_checkpoint:
+            self._use_checkpoint = False
             self._begin_with_checkpoint(connection)
         at = self._walk.head.number
         entries = read_unverified_entries(connection, ENTRIES.c.number >= at)
         if at and (not entries or self._index.seal(at) != digest_entry(entries[0])):
-            self._forget(believes=False)
-            return self._go_on(connection)
+            self._forget(use_checkpoint=False)
+            return self._walk_on(connection)
         if not entries:
             raise InputError(EMPTY_LEDGER, VERIFY)
         for entry, problems in self._walk.over(entries[1:] if at else entries):
             if problems:
-                self._forget(believes=False)
+                self._forget(use_checkpoint=False)
                 raise InputError(problems[0], VERIFY)
             self._remember(entry)
         return None
@@ -174,21 +174,21 @@ class VerifiedChain:
         for entry in entries:
             if not has_own_hash(entry) or saved.index.seal(entry.number) != digest_entry(entry):
                 return  # something is not as it was: it is told by a walk from the beginning
-            self._walk.known |= read_publisher(entry)
+            self._walk.publishers |= read_publisher(entry)
         if {entry.number for entry in entries} != {*naming, saved.head.number}:
-            self._walk.known = {}
+            self._walk.publishers = {}
             return
         self._walk.head, self._index = saved.head, saved.index
         self._saved, self._walked = saved.head.number, saved.walked
         self._ends[saved.head.number] = saved.head.hash
 
-    def _forget(self, believes: bool = True) -> None:
+    def _forget(self, use_checkpoint: bool = True) -> None:
         self._walk, self._index = ChainWalk(self.keys, self.ledger), ChainIndex()
         self._ends, self._saved, self._walked = {0: NO_PREVIOUS}, 0, datetime.now(UTC)
-        self._believes = believes
+        self._use_checkpoint = use_checkpoint
 
 
-_AT_ONCE = 500
+_MAX_NUMBERS = 500
 """So many entries are asked for by their numbers in one statement."""
 
 

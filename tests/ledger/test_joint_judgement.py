@@ -313,17 +313,24 @@ def test_combinations_that_are_too_many_to_be_tried_are_worked_out_at_once(
     [(2, 1, True), (7, 120, True), (8, 201, False), (10, 201, False)],
 )
 def test_combinations_grow_up_to_a_number(releases, tried, all_of_them):
-    tries, complete = joint_judgement._by_size(range(releases), joint_judgement.MAX_COMBINATIONS)
+    tries, complete = joint_judgement._combinations_by_size(
+        range(releases), joint_judgement.MAX_COMBINATIONS
+    )
     assert len(set(tries)) == len(tries) == tried
     assert tries[-1] == tuple(range(releases))
     assert complete == all_of_them
 
 
 def test_where_people_are_known_just_their_combinations_are_tried():
-    held = np.array([[1, 1, 1, 0, 0], [1, 1, 0, 1, 0], [0, 0, 1, 1, 0], [1, 1, 1, 0, 1]], bool)
-    assert joint_judgement._of_people(held, range(4), 3) == ([(0, 1, 3), (1, 2), (0, 2, 3)], True)
-    assert joint_judgement._of_people(held, [0, 2], 3) == ([(0, 2)], True)
-    assert joint_judgement._of_people(held, range(4), 1) == ([(0, 1, 3)], False)
+    membership = np.array(
+        [[1, 1, 1, 0, 0], [1, 1, 0, 1, 0], [0, 0, 1, 1, 0], [1, 1, 1, 0, 1]], bool
+    )
+    assert joint_judgement._combinations_of_people(membership, range(4), 3) == (
+        [(0, 1, 3), (1, 2), (0, 2, 3)],
+        True,
+    )
+    assert joint_judgement._combinations_of_people(membership, [0, 2], 3) == ([(0, 2)], True)
+    assert joint_judgement._combinations_of_people(membership, range(4), 1) == ([(0, 1, 3)], False)
 
 
 def test_people_who_are_known_are_followed_through_all_releases(ledger, town):
