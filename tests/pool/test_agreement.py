@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 import shoal
-from shoal.pool import pooled_rows
+from shoal.pool import pool_folder
 from shoal.pool.verbs import pool_init
 
 RULE = "m-privacy m=1 (k-anonymity k=3)"
@@ -155,7 +155,7 @@ def test_the_agreement_has_no_counts_of_one_provider_s_table(tmp_path):
     content = (tmp_path / "pool/pool.json").read_text(encoding="utf-8")
     assert content.endswith("}\n")
     assert not any(word in content for word in ("reason", "3,000", "our ward"))
-    agreed = pooled_rows.load_pool(tmp_path / "pool").agreement.schema
+    agreed = pool_folder.load_pool(tmp_path / "pool").agreement.schema
     assert agreed.column("age").kind == "number"
 
 

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import shoal
-from shoal.pool import partner_certificate, pooled_rows
+from shoal.pool import partner_certificate, pool_folder
 from shoal.pool.verbs import pool_add, pool_init, pool_publish
 
 RULE = "m-privacy m=1 (k-anonymity k=3 & distinct-diversity l=2)"
@@ -177,7 +177,7 @@ def test_files_that_would_be_read_differently_fit_as_agreed(tmp_path):
 
 def test_the_pages_tell_steps_of_k_and_zero_only_where_it_is_promised(done):
     folder, pooled = done
-    found = pooled_rows.load_pool(folder / "pool")
+    found = pool_folder.load_pool(folder / "pool")
     rule = shoal.rule("m-privacy m=1 (k-anonymity k=3)")
     found = replace(found, agreement=replace(found.agreement, rule=rule))
     told = partner_certificate.collect_partner_facts(found, pooled.release, date(2026, 1, 31))
@@ -229,7 +229,7 @@ def test_rows_are_replaced_only_when_asked_and_the_old_ones_are_gone(pool):
     assert everything(pool) == before
     assert pool_add(pool, "North", rows(12), replace=True).rows == 12
     assert len(everything(pool)) == len(before)
-    assert pooled_rows.load_pool(pool).rows().num_rows == 12 + 47 + 54
+    assert pool_folder.load_pool(pool).rows().num_rows == 12 + 47 + 54
 
 
 def test_an_interrupted_run_leaves_the_pool_as_it_was(pool, monkeypatch):
@@ -259,12 +259,12 @@ def test_rows_are_kept_when_an_interrupt_comes_after_they_were_added(pool, monke
         patch.setattr(os, "replace", stop)
         with pytest.raises(KeyboardInterrupt):
             pool_add(pool, "North", rows(12), replace=True)
-    assert pooled_rows.load_pool(pool).rows().num_rows == 12 + 47 + 54
+    assert pool_folder.load_pool(pool).rows().num_rows == 12 + 47 + 54
     assert len(list((pool / "private").glob("*.parquet"))) == 3
 
 
 def test_two_cannot_be_at_work_in_a_pool_at_once(pool, tmp_path):
-    with pooled_rows.lock_pool(pool):
+    with pool_folder.lock_pool(pool):
         with pytest.raises(shoal.InputError, match="Somebody else"):
             pool_add(pool, "North", rows(), replace=True)
         with pytest.raises(shoal.InputError, match="Somebody else"):
@@ -315,7 +315,7 @@ def test_what_fails_leaves_everything_as_it_was(pool, tmp_path, monkeypatch):
     def full(*_):
         raise shoal.OutputError("The disk is full.")
 
-    monkeypatch.setattr(partner_certificate.drawn, "write_provider_page", full)
+    monkeypatch.setattr(partner_certificate.pages, "write_provider_page", full)
     with pytest.raises(shoal.OutputError):
         pool_publish(pool, tmp_path / "release")
     assert everything(tmp_path) == before

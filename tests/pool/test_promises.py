@@ -16,7 +16,7 @@ import shoal
 from shoal.core.axis import Axis
 from shoal.core.cells import Cells
 from shoal.core.tally import Cut, Groups, Tally
-from shoal.pool import pooled_rows
+from shoal.pool import pool_folder
 from shoal.pool.partner_certificate import (
     build_provider_pages,
     count_surviving_classes,
@@ -229,7 +229,7 @@ def test_an_agreement_that_was_changed_with_its_hash_is_noticed(pool, tmp_path):
     path, listing = pool / "pool.json", pool / "private/partners.json"
     path.write_text(path.read_text(encoding="utf-8").replace("k=3", "k=2"), encoding="utf-8")
     listed = json.loads(listing.read_text(encoding="utf-8"))
-    listed["agreement"] = pooled_rows.manifest.hash_file(path)
+    listed["agreement"] = pool_folder.manifest.hash_file(path)
     listing.write_text(json.dumps(listed), encoding="utf-8")
     with pytest.raises(shoal.InputError, match="under another agreement"):
         pool_publish(pool, tmp_path / "out")

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 import shoal
-from shoal.pool import pooled_rows
+from shoal.pool import pool_folder
 from shoal.pool.provider_rows import hash_rows
 from shoal.pool.verbs import pool_add, pool_init, pool_publish, pool_status
 
@@ -233,7 +233,7 @@ def test_a_folder_that_is_no_pool_is_told_as_such(tmp_path):
 def test_status_tells_names_and_no_counts(pool):
     found = pool_status(pool)
     assert (found.added, found.awaited) == (("St Anna",), ("Harbour",))
-    assert found.agreement == pooled_rows.load_pool(pool).hash
+    assert found.agreement == pool_folder.load_pool(pool).hash
     assert "30" not in str(found).replace(found.agreement, "")
     assert str(found).splitlines()[2:] == ["rows added: St Anna", "awaited: Harbour"]
     told = found.to_json()

@@ -62,7 +62,7 @@ class Agreement:
     method: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
     hold_back: float = 0.0
-    """The share of rows that may be held back."""
+    """The share of rows that may be suppressed."""
     providers: tuple[str, ...] = ()
     """Who takes part; empty: whoever hands in rows."""
     created: str = ""
@@ -90,15 +90,19 @@ class Agreement:
         return All(tuple(part for wrapped in self.against for part in unwrap_rule(wrapped)))
 
     @property
-    def beside(self) -> tuple[Model, ...]:
+    def outside(self) -> tuple[Model, ...]:
         """The parts that are not held against partners: no test of them is known."""
         return tuple(part for part in split_rule(self.rule) if not isinstance(part, MPrivacy))
 
     @property
     def unjudged(self) -> list[str]:
         """The sensitive columns that nothing inside is about."""
-        asked = tuple(part for part in split_rule(self.inside) if not _empty(part))
-        return find_unjudged_columns(All(asked), [column.name for column in self.schema.sensitive])
+        requirements = tuple(
+            part for part in split_rule(self.inside) if not _is_met_by_every_class(part)
+        )
+        return find_unjudged_columns(
+            All(requirements), [column.name for column in self.schema.sensitive]
+        )
 
     def check_names(self, names: Sequence[str]) -> None:
         """Refuse providers who are too few, or whose names could be taken for one another's."""
@@ -166,9 +170,9 @@ def make_agreement(
     Request(schema=schema, rule=model, method=method, parameters=parameters, hold_back=hold_back)
     _check_rule(model)
     names = tuple(check_provider_name(name) for name in providers)
-    whole = complete_schema(schema)
-    _check_sensitive(model, [column.name for column in whole.sensitive])
-    agreement = Agreement(whole, model, method, dict(parameters), hold_back, names, created)
+    completed = complete_schema(schema)
+    _check_sensitive(model, [column.name for column in completed.sensitive])
+    agreement = Agreement(completed, model, method, dict(parameters), hold_back, names, created)
     if len(names) == 1:
         raise InputError(
             "One provider is named: there is nobody to publish together with.",
@@ -202,16 +206,16 @@ def _check_rule(rule: Model) -> None:
     outside = [
         p for p in split_rule(rule) if not isinstance(p, MPrivacy) and not explain_untestable(p)
     ]
-    line = _line(_wrapped(rule))
+    line = _format_option(_wrap_in_m_privacy(rule))
     if not against or max(part.m for part in against) < 1:
         raise UsageError(
             "The rule promises nothing against providers who know their own rows.",
             f"wrap it: {line}.",
         )
-    if all(_empty(part) for wrapped in against for part in unwrap_rule(wrapped)):
+    if all(_is_met_by_every_class(part) for wrapped in against for part in unwrap_rule(wrapped)):
         raise UsageError(
             f"The rule inside m-privacy promises nothing: every class meets {against[0].rule}.",
-            f"ask for more: {_line(_wrapped(rule))}.",
+            f"ask for more: {_format_option(_wrap_in_m_privacy(rule))}.",
         )
     if outside:
         raise UsageError(
@@ -230,21 +234,23 @@ def _check_rule(rule: Model) -> None:
         )
 
 
-def _wrapped(rule: Model) -> str:
+def _wrap_in_m_privacy(rule: Model) -> str:
     """The rule with all that can be held against partners inside one m-privacy."""
     own = [part for part in split_rule(rule) if isinstance(part, MPrivacy)]
     outside = [
         str(p) for p in split_rule(rule) if not isinstance(p, MPrivacy) and explain_untestable(p)
     ]
-    asked = [
-        str(part) for part in unwrap_rule(rule) if not explain_untestable(part) and not _empty(part)
+    inside = [
+        str(part)
+        for part in unwrap_rule(rule)
+        if not explain_untestable(part) and not _is_met_by_every_class(part)
     ]
-    within = asked or ["k-anonymity k=5"]
+    within = inside or ["k-anonymity k=5"]
     m = max([1, *(part.m for part in own)])
     return " & ".join([f"m-privacy m={m} ({' & '.join(dict.fromkeys(within))})", *outside])
 
 
-def _empty(part: Model) -> bool:
+def _is_met_by_every_class(part: Model) -> bool:
     """Whether every class meets a requirement, whatever is in it: k = 1, l = 1, t = 1."""
     if isinstance(part, TCloseness):
         return Fraction(part.t) >= 1
@@ -254,8 +260,7 @@ def _empty(part: Model) -> bool:
     return counted and min_class_rows(part) == 1
 
 
-def _line(rule: Model | str) -> str:
-    """A rule as it is typed on the command line."""
+def _format_option(rule: Model | str) -> str:
     text = str(rule)
     return f"-m {shlex.quote(text)}" if '"' in text else f'-m "{text}"'
 
@@ -263,39 +268,39 @@ def _line(rule: Model | str) -> str:
 def _check_sensitive(rule: Model, names: Sequence[str]) -> None:
     """Refuse a rule about a column that is not sensitive, or that leaves open which it is about."""
     for part in unwrap_rule(rule):
-        if not (fact := _unclear(part, names)):
+        if not (fact := _describe_unclear_column(part, names)):
             continue
         if not names:
             raise UsageError(fact, 'give a column the role "sensitive" in schema.toml.')
         more = [f"on={format_parameter(name)}" for name in names[1:]]
         if more:
             more.append(f"on={format_parameter('*'.join(names[:2]))} for two together")
-        line = _line(_about(rule, names))
+        line = _format_option(_with_first_column(rule, names))
         raise UsageError(
             fact, f"name one: {line}{''.join(f'; or {alternative}' for alternative in more)}"
         )
 
 
-def _unclear(part: Model, names: Sequence[str]) -> str:
+def _describe_unclear_column(part: Model, names: Sequence[str]) -> str:
     """What is wrong with the sensitive column that a requirement is about; "": nothing."""
     if "sensitive" not in part.needs or not hasattr(part, "on"):
         return ""
     if not names:
         return f"{part} needs a sensitive column, and the schema names none."
     if part.on is None:
-        several = f"{part} does not say which of {len(names):,} sensitive columns it is about."
-        return several if len(names) > 1 else ""
+        unstated = f"{part} does not say which of {len(names):,} sensitive columns it is about."
+        return unstated if len(names) > 1 else ""
     unknown = [name for name in part.on.split("*") if name not in names]
     return f"{part}: {unknown[0]!r} is not a sensitive column." if unknown else ""
 
 
-def _about(rule: Any, names: Sequence[str]) -> Model:
+def _with_first_column(rule: Any, names: Sequence[str]) -> Model:
     """The rule with every requirement that is unclear about the first sensitive column."""
     if isinstance(rule, All):
-        return All(tuple(_about(model, names) for model in rule.models))
+        return All(tuple(_with_first_column(model, names) for model in rule.models))
     if isinstance(rule, MPrivacy):
-        return replace(rule, rule=_about(rule.rule, names))
-    return replace(rule, on=names[0]) if _unclear(rule, names) else rule  # type: ignore[no-any-return]
+        return replace(rule, rule=_with_first_column(rule.rule, names))
+    return replace(rule, on=names[0]) if _describe_unclear_column(rule, names) else rule  # type: ignore[no-any-return]
 
 
 def complete_schema(schema: Schema) -> Schema:
@@ -304,16 +309,16 @@ def complete_schema(schema: Schema) -> Schema:
     Kinds must be stated: two providers' files, each read by what it holds, might not fit. Reasons
     and comments are left out: they tell how many values and rows one provider's table has.
     """
-    bare = [
+    without_kind = [
         c.name for c in schema.columns if not c.kind and c.role not in (*ROLES_LEFT_OUT, PROVIDER)
     ]
-    if bare:
+    if without_kind:
         raise UsageError(
-            f"The schema does not state the kinds of: {', '.join(bare)}.",
+            f"The schema does not state the kinds of: {', '.join(without_kind)}.",
             "shoal schema FILE > schema.toml writes them, for you to correct.",
         )
     fields = [Field(c.name, c.kind or "category") for c in schema.columns]
-    fitted = _provided(schema.fit(fields))
+    fitted = _with_provider_column(schema.fit(fields))
     if fitted.keep:
         raise UsageError(
             f"Columns are kept as they are, which no rule judges: {_names(fitted.keep)}.",
@@ -323,7 +328,7 @@ def complete_schema(schema: Schema) -> Schema:
     return manifest.inline_taxonomies(plain)
 
 
-def _provided(schema: Schema) -> Schema:
+def _with_provider_column(schema: Schema) -> Schema:
     """The schema with its provider's names read as words; a column for them where it has none."""
     own = schema.provider
     if own is not None:
@@ -341,18 +346,18 @@ def _names(columns: Sequence[Column]) -> str:
     return ", ".join(column.name for column in columns)
 
 
-def check_agreement_hash(signature: str, asked: str | None) -> None:
+def check_agreement_hash(signature: str, stated: str | None) -> None:
     """Refuse where a provider agreed on something else; the beginning of the hash is enough."""
-    if asked is None:
+    if stated is None:
         return
-    asked = asked.strip().lower()
-    if len(asked) < MIN_HASH_DIGITS:
+    stated = stated.strip().lower()
+    if len(stated) < MIN_HASH_DIGITS:
         raise UsageError(
-            f"The agreement is given by {format_count(len(asked), 'digit')}, which may begin "
+            f"The agreement is given by {format_count(len(stated), 'digit')}, which may begin "
             "another's.",
             f"give at least {MIN_HASH_DIGITS} of the SHA-256 that you wrote down.",
         )
-    if not signature.startswith(asked):
+    if not signature.startswith(stated):
         raise InputError(
             f"The pool's agreement is {signature[:MIN_HASH_DIGITS]}…, not the one given.",
             "compare pool.json with the others'.",

@@ -4,36 +4,31 @@ The certificate says what holds against whom, what no requirement is about (``un
 holds against partners (``beside``), and what must be trusted. It names no coalition. Exact are the
 numbers of rows and of classes, and nothing else: of the people whom a coalition leaves it says
 whether they are k at least, where k is the rule's (10 where it has none, or one under 2). How many
-classes break, or are of one provider, is told to no partner: each knows its own, and the rest would
-be a count under k of somebody else's. It is said how many members every class survives
-(``withstood``), and whether every class is of one provider (``apart``). A
-provider's page is about its own rows alone; it shows no other's rows or counts. Both are signed by
-hash: that of the agreement, that of the published table, and that of ``certificate.json`` itself.
-Both say how many releases of the pool came before (``earlier``).
+classes break, or are of one provider, is shown to no partner: each knows its own, and the rest
+would be a count under k of somebody else's. The certificate says how many members every class
+survives (``withstood``), and whether every class is of one provider (``apart``). A provider's page
+is about its own rows alone; it shows no other's rows or counts. Both are signed by hash: that of
+the agreement, that of the published table, and that of ``certificate.json`` itself. Both say how
+many releases of the pool came before (``earlier``).
 
-Rows that were held back are in no class and in no count of the above. The certificate tells how
-many there are in steps of k (0 only where none may be), and counts as providers those with rows in
-the table; a page tells its provider how many of its own were held back.
+Suppressed rows are in no class and in no count of the above. The certificate says how many there
+are in steps of k (0 only where none may be), and counts as providers those with rows in the table;
+a page says how many of its provider's own were suppressed.
 
-A page's ``lines`` tell for 1, 2, … other providers how many of the provider's rows a coalition of
-so many could leave in a class of fewer than k (``few``), and for how many it could tell a sensitive
-value for certain, because all rows that it leaves share it (``values``): a 0 where that follows
-from the rule, for so many members as the certificate says that every class survives, else text in
-steps of k. ``alone`` tells its rows in classes of its own, and how many those are.
+What other providers could learn about a provider's rows is counted class by class. A coalition of
+up to s *other* providers takes its own rows out of a class. Two things can then go wrong for those
+whose rows are left: they are fewer than k (``few``), or they share one sensitive value, which the
+coalition then knows for certain (``values``). Each class is taken with the coalition that is worst
+for it, so that the counts are an upper bound on what any one coalition could do. They do not say
+what providers know besides their own rows, nor what they would guess without being certain.
+
+Counts go to partners, so they are shown in steps of k, zero among the first: neither a count under
+k nor a difference of two that is smaller than k can be read from them; ``k`` is 2 or more. A 0
+stands only where it follows from the rule, for so many members as every class survives. ``alone``
+holds the provider's rows in classes of its own, and how many those are.
 
 They do not protect the pages from each other: who collects several learns the steps of k that
-each of them tells. Nor do they hide whether a class has rows of one provider only, or of few.
-
-What other providers could learn about one provider's rows: counted class by class.
-
-A coalition of up to s *other* providers takes its own rows out of a class. Two things can then go
-wrong for those whose rows are left: they are fewer than k, or they share one sensitive value, which
-the coalition then knows for certain. Each class is taken with the coalition that is worst for it,
-so that the counts are an upper bound on what any one coalition could do. They do not say what
-providers know besides their own rows, nor what they would guess without being certain.
-
-Counts go to partners, so they are told in steps of k, zero among the first: neither a count under
-k nor a difference of two that is smaller than k can be read from them. ``k`` is 2 or more.
+each of them shows. Nor do they hide whether a class has rows of one provider only, or of few.
 """
 
 from __future__ import annotations
@@ -63,17 +58,14 @@ from shoal.models.entropy_diversity import EntropyDiversity
 from shoal.models.m_privacy import MPrivacy
 from shoal.models.recursive_diversity import RecursiveDiversity
 from shoal.pool.agreement import Agreement
-from shoal.pool.pooled_rows import PoolFolder
-from shoal.releases import folder as place
-from shoal.releases import manifest as record
+from shoal.pool.pool_folder import PoolFolder
+from shoal.releases import folder as folder_checks
+from shoal.releases import manifest
 from shoal.releases.providers import read_row_providers
 from shoal.releases.reader import open_labels, parse_released_schema
 from shoal.releases.recount import recount
-from shoal.reports.pages import pool as drawn
+from shoal.reports.pages import pool as pages
 from shoal.reports.redact import FEWEST
-
-# What other providers could learn about one provider's rows: counted class by class.
-
 
 Rows = NDArray[np.int64]
 
@@ -155,9 +147,6 @@ def compare_with_k(count: int, k: int) -> str:
     return f"{'at least' if count >= k else 'fewer than'} {k:,}"
 
 
-# What a pool's partners are given: a joint certificate, and for each a page of its own.
-
-
 EDITION = 1
 CERTIFICATE = "certificate.json"
 OURS = r"certificate\.(json|html)|for-.+\.html"
@@ -196,7 +185,7 @@ def locate_partners_folder(out: Path) -> Path:
 
 def check_partners_folder(folder: Path, replace: bool) -> None:
     """Refuse before any work a folder that could not be written, or is not ours to replace."""
-    place.check_replaceable(folder, CERTIFICATE, replace, OURS, "a pool")
+    folder_checks.check_replaceable(folder, CERTIFICATE, replace, OURS, "a pool")
 
 
 def collect_partner_facts(
@@ -208,63 +197,62 @@ def collect_partner_facts(
     """
     agreement = pool.agreement
     rule = agreement.inside
-    groups = _groups(release, rule)
-    there = _present(groups, agreement)
-    both = {
+    groups = _recount_classes(release, rule)
+    providers = _count_providers_present(groups, agreement)
+    shared_facts = {
         "edition": EDITION,
         "date": day.isoformat(),
         "m": agreement.m,
         "k": find_smallest_shown_count(agreement.rule),
         "rule": str(agreement.rule),
         "inside": str(rule),
-        "beside": [str(part) for part in agreement.beside],
+        "beside": [str(part) for part in agreement.outside],
         "unjudged": agreement.unjudged,
         "earlier": earlier,
         "trust": list(TRUST),
         "agreement": pool.hash,
         "release_sha256": release.manifest["sha256"],
     }
-    counts = count_surviving_classes(groups, rule, agreement.m, there)
-    together = describe_coalitions(groups, counts, agreement.m, both["k"], there)
+    counts = count_surviving_classes(groups, rule, agreement.m, providers)
+    together = describe_coalitions(groups, counts, agreement.m, shared_facts["k"], providers)
     certificate = {
-        **both,
-        "providers": there,
+        **shared_facts,
+        "providers": providers,
         "method": agreement.method,
         "rows": release.verdict.rows,
-        "held_back": _held_back(release, agreement, both["k"]),
+        "held_back": _describe_suppressed(release, agreement, shared_facts["k"]),
         "classes": release.verdict.classes,
-        "loss": _loss(release),
+        "loss": _loss_of_published_rows(release),
         **together,
         **({"signers": sorted(agreement.providers)} if agreement.providers else {}),
     }
     handed_in = {partner.provider: partner.rows for partner in pool.partners}
-    each = build_provider_pages(groups, rule, both, handed_in, together["withstood"])
+    each = build_provider_pages(groups, rule, shared_facts, handed_in, together["withstood"])
     return PartnerFacts(certificate, each, counts)
 
 
-def _present(groups: Groups, agreement: Agreement) -> int:
-    """How many providers have rows in the table; refuses where one of the agreement has none."""
-    there = {str(name) for name in groups.contributed.provider.leaves}
-    if gone := [name for name in agreement.providers if name not in there]:
+def _count_providers_present(groups: Groups, agreement: Agreement) -> int:
+    # Raises where one of the agreement has none.
+    present = {str(name) for name in groups.contributed.provider.leaves}
+    if missing := [name for name in agreement.providers if name not in present]:
         raise NotMetError(
-            f"All rows of {', '.join(gone)} would be held back, and the others agreed to publish "
-            "together.",
+            f"All rows of {', '.join(missing)} would be held back, and the others agreed to "
+            "publish together.",
             "agree on a new pool: with a weaker rule, a smaller --hold-back, or without "
-            f"{'it' if len(gone) == 1 else 'them'}.",
+            f"{'it' if len(missing) == 1 else 'them'}.",
         )
-    return len(there)
+    return len(present)
 
 
-def _held_back(release: Release, agreement: Agreement, k: int) -> int | str:
-    """The rows that were held back, as partners may know them."""
+def _describe_suppressed(release: Release, agreement: Agreement, k: int) -> int | str:
     held_back = int(release.private["held_back"])
     return round_to_steps(held_back, k) if agreement.hold_back else held_back
 
 
-def _loss(release: Release) -> float:
-    """The loss of the published rows, in hundredths.
+def _loss_of_published_rows(release: Release) -> float:
+    """In hundredths.
 
-    Rows held back count as lost in the release's own number, and all cells can be read from the
+    Suppressed rows count as lost in the release's own number, and all cells can be read from the
     table: from the two together their exact number could be worked out.
     """
     rows, held_back = release.verdict.rows, int(release.private["held_back"])
@@ -272,8 +260,7 @@ def _loss(release: Release) -> float:
     return round(lost / rows, 2)
 
 
-def _groups(release: Release, rule: Model) -> Groups:
-    """The classes of the published file, and who provided their rows."""
+def _recount_classes(release: Release, rule: Model) -> Groups:
     schema = parse_released_schema(dict(release.manifest))
     with open_labels(release.path, schema, exact=True) as frame:
         counted = recount(frame, schema, read_row_providers(release, release.path))
@@ -286,11 +273,11 @@ def find_smallest_shown_count(rule: Model) -> int:
     >>> find_smallest_shown_count(AlphaK("0.5", 5)), find_smallest_shown_count(DistinctDiversity(2))
     (5, 10)
     """
-    k = _crowd(rule)
+    k = _min_rows_asked(rule)
     return k if k > 1 else FEWEST
 
 
-def _crowd(rule: Model) -> int:
+def _min_rows_asked(rule: Model) -> int:
     """The fewest rows of a class that a rule names; 0: it names none."""
     crowds = [p for p in unwrap_rule(rule) if getattr(p, "identity", False) and hasattr(p, "k")]
     return max((int(part.k) for part in crowds), default=0)
@@ -301,9 +288,9 @@ def count_surviving_classes(groups: Groups, rule: Model, m: int, providers: int)
 
     For the third party alone: a partner who takes its own away is left with a count of others'.
     """
-    each = MPrivacy(m, rule).per_class(groups)
+    coalition_sizes = MPrivacy(m, rule).per_class(groups)
     return {
-        "survive": [int((each >= size).sum()) for size in range(providers)],
+        "survive": [int((coalition_sizes >= size).sum()) for size in range(providers)],
         "of_one_provider": int((groups.contributed.provider_counts == 1).sum()),
     }
 
@@ -312,13 +299,18 @@ def describe_coalitions(
     groups: Groups, counts: Mapping[str, Any], m: int, k: int, providers: int
 ) -> dict[str, Any]:
     """How many members every class survives, and whether the worst of them leave k rows."""
-    brought, classes = groups.contributions[0].providers, len(groups.contributed.provider_counts)
-    fewest = {s: compare_with_k(int(count_rows_left(brought, s).min()), k) for s in (m, m + 1)}
-    beyond = {"beyond": {"members": m + 1, "rows": fewest[m + 1]}} if m + 1 < providers else {}
+    contributed, classes = (
+        groups.contributions[0].providers,
+        len(groups.contributed.provider_counts),
+    )
+    rows_left = {
+        s: compare_with_k(int(count_rows_left(contributed, s).min()), k) for s in (m, m + 1)
+    }
+    beyond = {"beyond": {"members": m + 1, "rows": rows_left[m + 1]}} if m + 1 < providers else {}
     return {
         "withstood": sum(count == classes for count in counts["survive"]) - 1,
         "apart": counts["of_one_provider"] == classes,
-        "worst": {"members": m, "rows": fewest[m]},
+        "worst": {"members": m, "rows": rows_left[m]},
         **beyond,
     }
 
@@ -326,61 +318,64 @@ def describe_coalitions(
 def build_provider_pages(
     groups: Groups,
     rule: Model,
-    both: Mapping[str, Any],
+    shared_facts: Mapping[str, Any],
     handed_in: Mapping[str, int],
     withstood: int,
 ) -> dict[str, dict[str, Any]]:
     """Each provider's own rows, and those that others could learn about, in steps of k.
 
-    ``handed_in`` are the rows of each: those that are in no class were held back. Every class
+    ``handed_in`` are the rows of each: those that are in no class were suppressed. Every class
     survives ``withstood`` members, as the certificate says.
     """
-    m, k = int(both["m"]), int(both["k"])
-    brought = groups.contributions[0].providers
-    sizes = range(1, min(m + 1, brought.axis.size - 1) + 1)
-    few = {s: count_rows_in_small_classes(brought, s, k) for s in sizes}
-    sure = {s: count_certain_rows(groups, s) for s in sizes} if groups.sensitive else {}
-    crowds, diverse = _crowd(rule) >= k, _diverse(rule, groups)
-    alone, classes = count_own_classes(brought)
-    codes = {str(name): code for code, name in enumerate(brought.axis.leaves)}
+    m, k = int(shared_facts["m"]), int(shared_facts["k"])
+    contributed = groups.contributions[0].providers
+    sizes = range(1, min(m + 1, contributed.axis.size - 1) + 1)
+    few = {s: count_rows_in_small_classes(contributed, s, k) for s in sizes}
+    certain = {s: count_certain_rows(groups, s) for s in sizes} if groups.sensitive else {}
+    promises_k, promises_values = _min_rows_asked(rule) >= k, _promises_several_values(rule, groups)
+    alone, classes = count_own_classes(contributed)
+    codes = {str(name): code for code, name in enumerate(contributed.axis.leaves)}
 
-    def told(rows: Rows, code: int, promised: bool) -> int | str:
+    def show_count(rows: Rows, code: int, promised: bool) -> int | str:
         own = int(rows[code])
         return 0 if promised and not own else round_to_steps(own, k)
 
     def lines(code: int) -> list[dict[str, Any]]:
         return [
-            {"members": s, "few": told(few[s], code, crowds and s <= withstood)}
-            | ({"values": told(sure[s], code, diverse and s <= withstood)} if sure else {})
+            {"members": s, "few": show_count(few[s], code, promises_k and s <= withstood)}
+            | (
+                {"values": show_count(certain[s], code, promises_values and s <= withstood)}
+                if certain
+                else {}
+            )
             for s in sizes
         ]
 
     def page(name: str, added: int) -> dict[str, Any]:
         own = {"provider": name, "rows": 0, "held_back": added, "lines": []}
         if name not in codes:
-            return {**both, **own}
+            return {**shared_facts, **own}
         code = codes[name]
-        rows = int(brought.total[code])
+        rows = int(contributed.total[code])
         own |= {"rows": rows, "held_back": added - rows, "lines": lines(code)}
         if classes[code]:
             own["alone"] = {"rows": int(alone[code]), "classes": int(classes[code])}
-        return {**both, **own}
+        return {**shared_facts, **own}
 
     return {name: page(name, added) for name, added in handed_in.items()}
 
 
-def _diverse(rule: Model, groups: Groups) -> bool:
+def _promises_several_values(rule: Model, groups: Groups) -> bool:
     """Whether the rule itself says that no class shares one value, in any sensitive column.
 
     Only what is promised may be told as a zero: elsewhere it would tell what a small count is.
     """
-    diverse = [part for part in unwrap_rule(rule) if _several(part)]
+    diverse = [part for part in unwrap_rule(rule) if _asks_for_several_values(part)]
     named = {getattr(part, "on", None) or groups.names[0] for part in diverse}
     return named.issuperset(set(groups.names).difference(list_joint_columns(rule)))
 
 
-def _several(part: Model) -> bool:
-    """Whether a rule says that a class has more than one value."""
+def _asks_for_several_values(part: Model) -> bool:
     if isinstance(part, AlphaK):
         return Fraction(part.alpha) < 1
     return isinstance(part, DIVERSE) and min_class_rows(part) > 1
@@ -390,10 +385,10 @@ def write_partner_files(folder: Path, facts: PartnerFacts) -> tuple[str, dict[st
     """Write the certificate and the pages; returns the certificate's hash and the pages' files."""
     folder.mkdir(mode=0o700)
     write_new_json(folder / CERTIFICATE, facts.certificate, 0o600)
-    signature = record.hash_file(folder / CERTIFICATE)
-    certificate = drawn.write_certificate({**facts.certificate, "hash": signature})
+    signature = manifest.hash_file(folder / CERTIFICATE)
+    certificate = pages.write_certificate({**facts.certificate, "hash": signature})
     files = name_page_files(facts.pages)
-    texts = {files[name]: drawn.write_provider_page(page) for name, page in facts.pages.items()}
+    texts = {files[name]: pages.write_provider_page(page) for name, page in facts.pages.items()}
     for file, text in {"certificate.html": certificate, **texts}.items():
         write_new_file(folder / file, text.encode(), 0o600)
     return signature, files
@@ -413,12 +408,12 @@ def name_page_files(names: Iterable[str]) -> dict[str, str]:
         plain = re.sub(r"[^\w.-]+", "-", name).encode()[:LONGEST].decode(errors="ignore")
         plain = plain.strip("-.") or "provider"
         stems = chain((plain,), (f"{plain}-{number}" for number in count(2)))
-        stem = next(candidate for candidate in stems if _alike(candidate) not in taken)
-        taken.add(_alike(stem))
+        stem = next(candidate for candidate in stems if _fold_name(candidate) not in taken)
+        taken.add(_fold_name(stem))
         files[name] = f"for-{stem}.html"
     return files
 
 
-def _alike(stem: str) -> str:
-    """What two names have in common that some disk takes for one."""
+def _fold_name(stem: str) -> str:
+    # What two names have in common that some disk takes for one.
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", stem).casefold())

@@ -91,7 +91,7 @@ class PoolFolder:
         self, provider: str, rows: pa.Table, content: str, one_row: str = ""
     ) -> PoolFolder:
         """The pool with one provider's rows, in place of any that were there."""
-        file, packed = f"{secrets.token_hex(8)}.parquet", _parquet(rows)
+        file, packed = f"{secrets.token_hex(8)}.parquet", _write_parquet(rows)
         signature = sha256(packed).hexdigest()
         partner = Partner(provider, file, rows.num_rows, signature, self.hash, content, one_row)
         after = replace(self, partners=(*self.others(provider), partner))
@@ -109,10 +109,10 @@ class PoolFolder:
 
     def _rows(self, partner: Partner) -> pa.Table:
         if partner.agreement != self.hash:
-            raise self._unlike(partner, "were added under another agreement")
+            raise self._changed_rows_error(partner, "were added under another agreement")
         rows = self.stored(partner)
-        if rows is None or not self._fits(partner, rows):
-            raise self._unlike(partner, "were changed after they were added")
+        if rows is None or not self._are_of_partner(partner, rows):
+            raise self._changed_rows_error(partner, "were changed after they were added")
         return rows
 
     def stored(self, partner: Partner) -> pa.Table | None:
@@ -126,13 +126,12 @@ class PoolFolder:
         except (OSError, pa.ArrowException):
             return None
 
-    def _fits(self, partner: Partner, rows: pa.Table) -> bool:
-        """Whether rows are as many as were added, and all of them the partner's."""
+    def _are_of_partner(self, partner: Partner, rows: pa.Table) -> bool:
         column = self.agreement.column.name
         whose = set(rows[column].unique().to_pylist()) if column in rows.column_names else set()
         return rows.num_rows == partner.rows and whose == {partner.provider}
 
-    def _unlike(self, partner: Partner, what: str) -> InputError:
+    def _changed_rows_error(self, partner: Partner, what: str) -> InputError:
         return InputError(
             f"The rows of {partner.provider!r} {what}.",
             f"add them again: {self.adding(partner.provider, '--replace')}",
@@ -140,9 +139,9 @@ class PoolFolder:
 
     def sweep(self) -> None:
         """Remove what an interrupted run left: rows that no partner has, lists half written."""
-        known, private = {partner.file for partner in self.partners}, self.folder / PRIVATE
+        partners_files, private = {partner.file for partner in self.partners}, self.folder / PRIVATE
         for path in (*private.glob("*.parquet"), *private.glob(".*.json-*")):
-            if path.name not in known:
+            if path.name not in partners_files:
                 path.unlink(missing_ok=True)
 
 
@@ -170,8 +169,8 @@ def load_pool(place: Path) -> PoolFolder:
             f"{place.name!r} is not a pool.", "make one: shoal pool init POOL -s schema.toml -m …"
         ) from None
     except OSError:
-        raise _unreadable(AGREEMENT) from None
-    signed, partners = _partners(place / PRIVATE / PARTNERS)
+        raise _unreadable_error(AGREEMENT) from None
+    signed, partners = _read_partners(place / PRIVATE / PARTNERS)
     signature = sha256(content).hexdigest()
     if signature != signed:
         raise InputError(
@@ -181,8 +180,7 @@ def load_pool(place: Path) -> PoolFolder:
     return PoolFolder(place, Agreement.parse(content.decode("utf-8")), signature, partners)
 
 
-def _partners(path: Path) -> tuple[str, tuple[Partner, ...]]:
-    """The hash of the agreement that was signed, and who handed in what."""
+def _read_partners(path: Path) -> tuple[str, tuple[Partner, ...]]:
     again = "put back a copy of it, or make a new pool and let everybody add their rows again."
     try:
         stored = json.loads(path.read_text(encoding="utf-8"))
@@ -190,12 +188,12 @@ def _partners(path: Path) -> tuple[str, tuple[Partner, ...]]:
     except (FileNotFoundError, NotADirectoryError):
         raise InputError(f"{PRIVATE}/{PARTNERS} of the pool is gone.", again) from None
     except OSError:
-        raise _unreadable(f"{PRIVATE}/{PARTNERS}") from None
+        raise _unreadable_error(f"{PRIVATE}/{PARTNERS}") from None
     except (ValueError, KeyError, TypeError):
         raise InputError(f"{PRIVATE}/{PARTNERS} of the pool is damaged.", again) from None
 
 
-def _unreadable(file: str) -> InputError:
+def _unreadable_error(file: str) -> InputError:
     return InputError(f"{file} of the pool cannot be read.", "check who may read it.")
 
 
@@ -229,7 +227,7 @@ def write_partners(place: Path, signature: str, partners: Sequence[Partner]) -> 
     )
 
 
-def _parquet(rows: pa.Table) -> bytes:
+def _write_parquet(rows: pa.Table) -> bytes:
     sink = pa.BufferOutputStream()
     pq.write_table(rows, sink)
     return bytes(sink.getvalue())

@@ -26,7 +26,7 @@ from shoal.core.labels import format_count, format_value
 from shoal.core.schema import Schema
 from shoal.engines.protocol import Frame
 from shoal.pool.agreement import Agreement
-from shoal.pool.pooled_rows import PoolFolder
+from shoal.pool.pool_folder import PoolFolder
 from shoal.releases.people import check_one_row_each
 from shoal.releases.reader import open_partial_frame
 from shoal.releases.row_listing import Listing, read_columns
@@ -47,11 +47,11 @@ def read_provider_rows(
     source: Any, agreement: Agreement, name: str, reading: Mapping[str, Any]
 ) -> pa.Table:
     """The rows of a table that fits the agreed schema, without identifiers, with their provider."""
-    kinds = {column.name: column.kind for column in _handed_in(agreement)}
+    kinds = {column.name: column.kind for column in _list_expected_columns(agreement)}
     try:
         with open_partial_frame(source, kinds=kinds, **reading) as frame:
             frame.check_header()
-            return _rows(frame, agreement, name)
+            return _select_rows(frame, agreement, name)
     except InputError as error:
         # Whoever opens a table of their own may choose its kinds; here all that is agreed on.
         if isinstance(error, HierarchyError):
@@ -63,47 +63,43 @@ def read_provider_rows(
         raise type(error)(error.fact, hint) from None
 
 
-def _handed_in(agreement: Agreement) -> list[Column]:
-    """The columns that every provider's table has, and that are stored."""
+def _list_expected_columns(agreement: Agreement) -> list[Column]:
     return [c for c in select_stored_columns(agreement.schema).columns if c != agreement.column]
 
 
-def _rows(frame: Frame, agreement: Agreement, name: str) -> pa.Table:
-    there, wanted = {field.name for field in frame.fields}, _handed_in(agreement)
+def _select_rows(frame: Frame, agreement: Agreement, name: str) -> pa.Table:
+    present, wanted = {field.name for field in frame.fields}, _list_expected_columns(agreement)
     schema = agreement.schema.expand([field.name for field in frame.fields])
     agreed = [column.name for column in schema.columns if column.role != "undecided"]
-    if more := sorted(there.difference(agreed)):
-        raise SchemaError(
-            f"{_columns(len(more))} not agreed on: {', '.join(more)}.",
-            f"leave {'it' if len(more) == 1 else 'them'} out of the file.",
+    if more := sorted(present.difference(agreed)):
+        columns, them = (
+            ("a column that was", "it") if len(more) == 1 else ("columns that were", "them")
         )
-    dropped = [c for c in schema.columns if c not in wanted and c.name in there]
+        raise SchemaError(
+            f"The table has {columns} not agreed on: {', '.join(more)}.",
+            f"leave {them} out of the file.",
+        )
+    dropped = [c for c in schema.columns if c not in wanted and c.name in present]
     # What is dropped may be written in any way.
     fitted = Schema((*wanted, *(replace(c, kind="") for c in dropped))).fit(frame.fields)
     check_one_row_each(frame, fitted)
     if agreement.column in dropped:
-        _check_own(frame, agreement.column.name, name)
+        _check_provider_column(frame, agreement.column.name, name)
     survey(frame, fitted)  # a value that a hierarchy lacks is told to whom it belongs
     listings = read_columns(frame, [column.name for column in wanted])
-    rows = {c.name: _values(c.kind, listings[c.name]) for c in wanted}
+    rows = {c.name: _expand_listing(c.kind, listings[c.name]) for c in wanted}
     rows[agreement.column.name] = pa.repeat(name, len(rows[wanted[0].name]))
     return pa.table(
         {column: rows[column] for column in select_stored_columns(agreement.schema).names}
     )
 
 
-def _columns(number: int) -> str:
-    return "The table has a column that was" if number == 1 else "The table has columns that were"
-
-
-def _values(kind: str, listing: Listing) -> pa.Array:
-    """A column's values, row by row."""
+def _expand_listing(kind: str, listing: Listing) -> pa.Array:
     words = pa.array(listing.values, TYPES.get(kind, pa.string()))
     return words.take(pa.array(listing.codes))
 
 
-def _check_own(frame: Frame, column: str, name: str) -> None:
-    """Where a table says who provided its rows, that is the one who hands them in."""
+def _check_provider_column(frame: Frame, column: str, name: str) -> None:
     distinct = frame.values([column])[column]
     own = sum(
         n
@@ -120,8 +116,8 @@ def _check_own(frame: Frame, column: str, name: str) -> None:
 
 def check_rows_are_new(pool: PoolFolder, name: str, rows: pa.Table, content: str) -> None:
     """Refuse rows that another provider has handed in already; whose they are is not told."""
-    known = [partner.content for partner in pool.others(name)]
-    if rows.num_rows >= BY_CHANCE and content in known:
+    other_contents = [partner.content for partner in pool.others(name)]
+    if rows.num_rows >= BY_CHANCE and content in other_contents:
         raise InputError(
             "The same rows were handed in already, as another provider's.",
             f"check that the file is {name!r}'s own; if it is, let the third party settle it with "
@@ -135,47 +131,44 @@ def check_people_have_one_provider(pool: PoolFolder, rows: pa.Table) -> None:
     Only when everybody's rows are put together, by the third party: a provider who was told as it
     adds its rows could ask whether somebody is another's patient.
     """
-    person, whose = pool.agreement.schema.person, pool.agreement.column.name
+    person, provider_column = pool.agreement.schema.person, pool.agreement.column.name
     if person is None:
         return
-    known = rows.filter(pc.is_valid(rows[person.name]))
-    times = known.group_by(person.name).aggregate([(whose, "count_distinct")])
-    several = times.filter(pc.greater(times[f"{whose}_count_distinct"], 1))[person.name]
+    with_person = rows.filter(pc.is_valid(rows[person.name]))
+    times = with_person.group_by(person.name).aggregate([(provider_column, "count_distinct")])
+    several = times.filter(pc.greater(times[f"{provider_column}_count_distinct"], 1))[person.name]
     if not len(several):
         return
     providers = pc.value_counts(
-        known.filter(pc.is_in(known[person.name], value_set=several))[whose]
+        with_person.filter(pc.is_in(with_person[person.name], value_set=several))[provider_column]
     )
-    each = sorted(
-        (str(count_of["values"]), int(count_of["counts"])) for count_of in providers.to_pylist()
+    counts = sorted(
+        (str(counted["values"]), int(counted["counts"])) for counted in providers.to_pylist()
     )
+    people = "One person has" if len(several) == 1 else f"{len(several):,} people have"
     raise InputError(
-        f"{_people(len(several))} rows of more than one provider (column {person.name!r}): "
-        f"{', '.join(f'{name!r} has {count:,}' for name, count in each)}.",
+        f"{people} rows of more than one provider (column {person.name!r}): "
+        f"{', '.join(f'{name!r} has {count:,}' for name, count in counts)}.",
         "settle whose they are, without telling one provider who is with another; then add the "
         f"corrected file: {pool.adding('NAME', '--replace')}",
     )
 
 
-def _people(number: int) -> str:
-    return "One person has" if number == 1 else f"{number:,} people have"
-
-
 def hash_rows(rows: pa.Table, provider: str) -> str:
     """A hash of rows, whatever their order, without the column that says whose they are.
 
-    >>> one = pa.table({"age": [30, 40], "who": ["A", "A"]})
-    >>> hash_rows(one, "who") == hash_rows(pa.table({"age": [40, 30], "who": ["B", "B"]}), "who")
+    >>> rows = pa.table({"age": [30, 40], "who": ["A", "A"]})
+    >>> hash_rows(rows, "who") == hash_rows(pa.table({"age": [40, 30], "who": ["B", "B"]}), "who")
     True
     """
-    each = np.zeros(rows.num_rows, np.uint64)
+    row_hashes = np.zeros(rows.num_rows, np.uint64)
     for name in sorted(set(rows.column_names) - {provider}):
         words = rows[name].combine_chunks().dictionary_encode(null_encoding="encode")
-        hashes = np.array([_number(name, v) for v in words.dictionary.to_pylist()], np.uint64)
-        each = each * np.uint64(0x9E3779B97F4A7C15) + hashes[words.indices.to_numpy()]
-    return sha256(np.sort(each).tobytes()).hexdigest()
+        hashes = np.array([_hash_value(name, v) for v in words.dictionary.to_pylist()], np.uint64)
+        row_hashes = row_hashes * np.uint64(0x9E3779B97F4A7C15) + hashes[words.indices.to_numpy()]
+    return sha256(np.sort(row_hashes).tobytes()).hexdigest()
 
 
-def _number(name: str, value: Any) -> int:
-    """64 bits that stand for a value of a column."""
+def _hash_value(name: str, value: Any) -> int:
+    # 64 bits that stand for a value of a column.
     return int.from_bytes(sha256(repr((name, value)).encode()).digest()[:8], "little")

@@ -62,7 +62,7 @@ def check_no_earlier_release(
     earlier: Sequence[PoolRelease], out: Path, *, replace: bool = False, again: bool = False
 ) -> None:
     """Refuse one more release, unless it was asked for or takes the place of the last one."""
-    if not earlier or again or (replace and _is(out, earlier[-1])):
+    if not earlier or again or (replace and _holds_release(out, earlier[-1])):
         return
     last, times = earlier[-1], len(earlier)
     when = f"on {last.date}" if times == 1 else f"{times:,} times, the last on {last.date}"
@@ -74,7 +74,7 @@ def check_no_earlier_release(
     )
 
 
-def _is(out: Path, last: PoolRelease) -> bool:
+def _holds_release(out: Path, last: PoolRelease) -> bool:
     """Whether a folder holds that release; one of the same name elsewhere does not."""
     folder.repair(out)
     release = find_release_unchecked(out) if out.exists() else None
@@ -91,13 +91,13 @@ def record_pool_release(
     """
     path = pool / PRIVATE / PUBLISHED
     try:
-        _write(path, (*earlier, new))
+        _write_releases(path, (*earlier, new))
         yield
     except BaseException:
-        if _is(out, new):  # stopped after it was there, while the old one was removed
+        if _holds_release(out, new):  # stopped after it was there, while the old one was removed
             raise
         if earlier:
-            _write(path, earlier)
+            _write_releases(path, earlier)
         else:
             path.unlink(missing_ok=True)
         raise
@@ -137,10 +137,10 @@ def finish_killed_run(pool: Path) -> None:
         return
     folder.tidy(*places)
     releases = read_pool_releases(pool)
-    if len(releases) > earlier and not _is(out, releases[-1]):
-        _write(pool / PRIVATE / PUBLISHED, releases[:earlier])
+    if len(releases) > earlier and not _holds_release(out, releases[-1]):
+        _write_releases(pool / PRIVATE / PUBLISHED, releases[:earlier])
     note.unlink(missing_ok=True)
 
 
-def _write(path: Path, releases: Sequence[PoolRelease]) -> None:
+def _write_releases(path: Path, releases: Sequence[PoolRelease]) -> None:
     replace_json(path, {"edition": EDITION, "releases": [asdict(release) for release in releases]})

@@ -27,17 +27,17 @@ class Agreed:
     providers: tuple[str, ...]
     unjudged: tuple[str, ...] = ()
     """The sensitive columns that no requirement inside m-privacy is about."""
-    beside: tuple[str, ...] = ()
+    outside: tuple[str, ...] = ()
     """The requirements that are not held against partners."""
 
     def to_json(self) -> dict[str, Any]:
         """Plain values for JSON."""
         texts = {"folder": str(self.folder), "agreement": self.agreement, "rule": self.rule}
-        names = {"providers": self.providers, "unjudged": self.unjudged, "beside": self.beside}
-        return {"edition": EDITION, **texts, **{key: list(some) for key, some in names.items()}}
+        names = {"providers": self.providers, "unjudged": self.unjudged, "beside": self.outside}
+        return {"edition": EDITION, **texts, **{key: list(values) for key, values in names.items()}}
 
     def __str__(self) -> str:
-        open_ = list_open_risks({"unjudged": self.unjudged, "beside": self.beside})
+        open_ = list_open_risks({"unjudged": self.unjudged, "beside": self.outside})
         return "\n".join((f"agreement {self.agreement}", *open_))
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ from shoal.pool.partner_certificate import (
     locate_partners_folder,
     write_partner_files,
 )
-from shoal.pool.pooled_rows import PoolFolder, create_pool, load_pool, lock_pool
+from shoal.pool.pool_folder import PoolFolder, create_pool, load_pool, lock_pool
 from shoal.pool.provider_rows import (
     check_people_have_one_provider,
     check_rows_are_new,
@@ -67,10 +67,30 @@ def pool_init(
 ) -> Agreed:
     """Make the folder of a new pool; its ``agreement`` is what every provider should compare.
 
-    ``rule`` must hold against the providers themselves: ``m-privacy m=1 (…)``, with everything
-    inside that can be judged so. The schema states the kind of every column. With ``providers``
-    the pool is complete when all of them have added their rows; ``hold_back`` and further
-    ``parameters`` are as in ``shoal.publish``.
+    Parameters
+    ----------
+    pool
+        The folder to make.
+    schema
+        The agreed schema, with the kind of every column.
+    rule
+        The promise, which must hold against the providers themselves: ``m-privacy m=1 (…)``, with
+        everything inside that can be judged so.
+    method, hold_back, **parameters
+        How the release will be made, as in ``shoal.publish``.
+    providers
+        Who takes part: the pool is complete when all of them have added their rows. Without them,
+        whoever adds rows takes part.
+
+    Returns
+    -------
+    Agreed
+        The folder and the hash of its agreement.
+
+    Raises
+    ------
+    UsageError
+        The rule promises nothing against providers, or the schema leaves something open.
     """
     agreement = make_agreement(
         schema,
@@ -88,7 +108,7 @@ def pool_init(
         str(agreement.rule),
         agreement.providers,
         tuple(agreement.unjudged),
-        tuple(map(str, agreement.beside)),
+        tuple(map(str, agreement.outside)),
     )
 
 
@@ -104,34 +124,58 @@ def pool_add(
 ) -> Added:
     """Hand in one provider's rows: checked against the agreed schema, and kept private.
 
-    ``agreement`` is the hash that the provider agreed on (its first digits are enough); rows that
-    were handed in before are kept unless ``replace``. Identifiers are not stored; who a row is
-    about (role person) is, as it stands, so that nobody is published twice. ``one_row`` says which
-    row stands for a person who has several, as in ``shoal.publish``; the pool remembers that it
-    was asked for. ``reading`` says how the file is written, as in ``shoal.open``.
+    Identifiers are not stored; who a row is about (role person) is, as it stands, so that nobody
+    is published twice.
+
+    Parameters
+    ----------
+    pool
+        The pool's folder.
+    provider
+        Whose rows they are.
+    source
+        The table, as ``shoal.open`` takes it.
+    agreement
+        The hash that the provider agreed on; its first digits are enough.
+    replace
+        Put the rows in place of those that the provider handed in before.
+    one_row
+        Which row stands for a person who has several, as in ``shoal.publish``.
+    **reading
+        How the file is written, as in ``shoal.open``.
+
+    Returns
+    -------
+    Added
+        How many rows were added, and who is still awaited.
+
+    Raises
+    ------
+    InputError
+        The rows do not fit the schema, or were handed in already.
     """
     name = check_provider_name(provider)
-    with _at_work(_resolve_folder(pool)) as state:
+    with _locked_pool(_resolve_folder(pool)) as state:
         check_agreement_hash(state.hash, agreement)
         state.agreement.check_name(name, (*state.names, *state.agreement.providers))
         if name in state.names and not replace:
             raise InputError(
                 f"{name!r} has added its rows already.", "put others in their place with --replace."
             )
-        each = parse_one_row(one_row, state.agreement.schema)
-        rows = read_provider_rows(source, state.agreement, name, {**reading, "one_row": each})
+        which_row = parse_one_row(one_row, state.agreement.schema)
+        rows = read_provider_rows(source, state.agreement, name, {**reading, "one_row": which_row})
         content = hash_rows(rows, state.agreement.column.name)
         check_rows_are_new(state, name, rows, content)
-        after = state.with_rows(name, rows, content, "" if each is None else str(each))
-    stored = next(partner for partner in after.partners if partner.provider == name)
-    return Added(name, stored.rows, after.hash, stored.sha256, after.awaited)
+        changed = state.with_rows(name, rows, content, "" if which_row is None else str(which_row))
+    stored = next(partner for partner in changed.partners if partner.provider == name)
+    return Added(name, stored.rows, changed.hash, stored.sha256, changed.awaited)
 
 
 def pool_status(pool: str | Path) -> Status:
     """Who has added rows to a pool and who is awaited, and what was agreed on."""
     home = _resolve_folder(pool)
     load_pool(home)
-    with suppress(InputError, OutputError), _at_work(home):
+    with suppress(InputError, OutputError), _locked_pool(home):
         pass  # what a killed run left is removed, where that may be done now
     state = load_pool(home)
     names = tuple(sorted(state.names))
@@ -152,13 +196,42 @@ def pool_publish(
 
     Beside the release and its private companion a folder ``OUT.partners`` is written, with the
     certificate and the pages; where anything fails, nothing is. Nobody else can add to the pool
-    meanwhile. It remembers its releases: another is refused, because whoever has both tables can
-    compare them, unless it takes the last one's place (``replace``, in the same folder) or is asked
-    for (``again``); certificate and pages then say how many came before.
+    meanwhile. It remembers its releases: whoever has two tables can compare them.
+
+    Parameters
+    ----------
+    pool
+        The pool's folder.
+    out
+        The release's folder.
+    agreement
+        The hash that was agreed on; its first digits are enough.
+    replace
+        Put the release in place of the last one, in the same folder.
+    again
+        Publish one more; certificate and pages then say how many came before.
+    format
+        Of the table, as in ``shoal.publish``.
+    progress
+        Called with a step's name, what is done of it, and its total.
+
+    Returns
+    -------
+    Pooled
+        The release, its certificate, and the partners' pages.
+
+    Raises
+    ------
+    InputError
+        Somebody has added no rows, rows were changed, or people have rows of several providers.
+    UsageError
+        The pool was published before, and neither ``replace`` nor ``again`` is asked for.
+    NotMetError
+        The rule cannot be met.
     """
     place, home = _resolve_folder(out), _resolve_folder(pool)
     companion, partners_folder = folder.default_companion(place), locate_partners_folder(place)
-    with _at_work(home) as state:
+    with _locked_pool(home) as state:
         check_agreement_hash(state.hash, agreement)
         _check_complete(state)
         earlier = read_pool_releases(home)
@@ -181,27 +254,27 @@ def pool_publish(
                     (root / partners_folder.name, partners_folder),
                     (new, place),
                 )
-                with record_pool_release(home, earlier, _record(facts, signature, place), place):
+                with record_pool_release(
+                    home, earlier, _make_record(facts, signature, place), place
+                ):
                     folder.move_into_place(*pairs, replace=replace)
-    release = _at_place(release, place, companion)
+    release = dataclasses.replace(release, folder=place, companion=companion)
     return Pooled(release, facts.certificate, signature, partners_folder, pages, facts.counts)
 
 
 @contextmanager
-def _at_work(home: Path) -> Iterator[PoolFolder]:
-    """The pool, while nobody else changes it, without what a killed run left."""
+def _locked_pool(home: Path) -> Iterator[PoolFolder]:
     with lock_pool(home) as pool:
         finish_killed_run(home)
         yield pool
 
 
-def _record(facts: PartnerFacts, signature: str, place: Path) -> PoolRelease:
+def _make_record(facts: PartnerFacts, signature: str, place: Path) -> PoolRelease:
     about = facts.certificate
     return PoolRelease(about["date"], about["release_sha256"], signature, place.name)
 
 
 def _check_complete(pool: PoolFolder) -> None:
-    """Everybody is there, and there are enough of them."""
     if pool.awaited:
         have = "has" if len(pool.awaited) == 1 else "have"
         raise InputError(
@@ -230,10 +303,6 @@ def _publish_rows(
             progress=progress,
             **agreement.parameters,
         )
-
-
-def _at_place(release: Release, out: Path, companion: Path) -> Release:
-    return replace(release, folder=out, companion=companion)
 
 
 def _resolve_folder(folder: str | Path) -> Path:
