@@ -65,7 +65,6 @@ def test_a_choice_that_nothing_meets_is_3(frontier):
 def test_where_nothing_can_be_made_it_is_3(frontier):
     result = frontier("-m", "k-anonymity k=1000", "-m", "k-anonymity k=2000")
     assert result.exit_code == 3
-    assert "No release could be made." in result.stderr
     reasons = [line for line in result.stdout.splitlines() if line.startswith("not made:")]
     assert len(reasons) == 2  # of two methods each
     assert "To publish" not in result.stdout
@@ -75,7 +74,6 @@ def test_levels_are_noted_and_given(frontier):
     rule = ("-m", "k-anonymity k=4")
     bare, given = frontier(*rule), frontier(*rule, "--auto-hierarchies")
     assert 'Note: Column "age" has no levels' in bare.stderr
-    assert "was given automatic ones" in given.stderr
     assert "--auto-hierarchies -o release/" in given.stdout
     assert "Note:" not in frontier(*rule, "-q").stderr
 

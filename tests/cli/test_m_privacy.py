@@ -106,7 +106,8 @@ def test_a_release_folder_with_its_companion(shoal):
     rule = ("-m", "k-anonymity k=10")
     made = shoal("publish", "patients.csv", *roles.split(), *rule, "-o", "out")
     assert made.exit_code == 0, made.output
-    result = shoal("m-privacy", "out", *rule, "--members", 0)
+    result = shoal("m-privacy", "out", *rule, "--members", 0, "--json")
     assert result.exit_code == 0, result.output
-    assert "400 rows of 2 providers" in result.stdout
-    assert "counted with the private companion" in result.stdout
+    told = json.loads(result.stdout)
+    assert (told["rows"], told["providers"]) == (400, 2)
+    assert told["how"] == "counted with the private companion"

@@ -391,7 +391,6 @@ def test_a_blank_in_two_classes_is_no_second_value_that_they_leave(tmp_path):
     unknown, valued = both_ways("worst-pair", tmp_path)
     assert (unknown.exposed, unknown.sure, valued.exposed) == (3, 1, 0)
     assert (unknown.details["missing"], unknown.details["in_classes_of_missing"]) == (5, 3)
-    assert any("5 rows have no illness" in told for told in unknown.assumptions)
     assert "missing" not in valued.details
 
 
@@ -403,7 +402,7 @@ def test_an_intersection_counts_known_values_and_whom_nothing_is_known_of(tmp_pa
     assert (unknown.exposed, unknown.worst[0]) == (1, 1)
     assert unknown.details["nothing_known"] == 0
     assert valued.exposed == 0
-    assert any("5 rows have no illness" in told for told in unknown.assumptions)
+    assert unknown.details["missing"] == 5
     silent = published(tmp_path, "silent", {"30": [None, None], "20": ["hiv", "flu"]})
     found = shoal.attack(
         "intersection",
@@ -412,7 +411,6 @@ def test_an_intersection_counts_known_values_and_whom_nothing_is_known_of(tmp_pa
         targets=targets,
     )
     assert (found.people, found.exposed, found.details["nothing_known"]) == (1, 0, 1)
-    assert "of 1 nothing is known" in found.sentence
 
 
 def test_a_ledger_refuses_a_release_that_leaves_one_value_and_blanks(tmp_path):
