@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from tests.ledger.spending import published
+from tests.ledger.spending_releases import published
 
 from shoal.core.errors import InputError
 from shoal.ledger.chain.book import Book
@@ -156,9 +156,9 @@ def without_triggers(where: str) -> list[str]:
 
 @pytest.fixture
 def child() -> Callable[..., subprocess.Popen[str]]:
-    """Another process that does something with a ledger: a function of ``children.py``."""
+    """Another process that does something with a ledger: a function of ``writer_processes.py``."""
     path = os.pathsep.join(filter(None, (str(ROOT / "src"), os.environ.get("PYTHONPATH"))))
-    program = str(Path(__file__).parent / "children.py")
+    program = str(Path(__file__).parent / "writer_processes.py")
 
     def start(*words: object) -> subprocess.Popen[str]:
         return subprocess.Popen(

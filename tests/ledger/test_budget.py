@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pyarrow as pa
 import pytest
-from tests.ledger.spending import PEOPLE, SCHEMA
+from tests.ledger.spending_releases import PEOPLE, SCHEMA
 
 import shoal
 from shoal.core.spend import Spend

@@ -6,7 +6,7 @@ import json
 import shutil
 
 import pytest
-from tests.ledger.spending import SCHEMA
+from tests.ledger.spending_releases import SCHEMA
 
 import shoal
 from shoal.core.spend import Spend

@@ -10,7 +10,7 @@ from fractions import Fraction
 import pyarrow as pa
 import pyarrow.csv as csv
 import pytest
-from tests.ledger.spending import PEOPLE, SCHEMA
+from tests.ledger.spending_releases import PEOPLE, SCHEMA
 
 import shoal
 from shoal.attacks import worst_pair as attacked

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from tests.studies.test_ganta_more import traced
+from tests.studies.test_ganta_figures_5_to_8 import traced
 
 from shoal.reports.charts.theme import draw_svg
 from shoal.studies.claims import FOUND, compute_mean
