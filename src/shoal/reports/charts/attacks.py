@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from shoal.reports.charts.axes import draw_track, names_axis
+from shoal.reports.charts.axes import draw_track, names_axis, number_axis
 from shoal.reports.charts.theme import COLOUR, Spec, make_chart
 from shoal.reports.format import (
     format_percent,
@@ -171,10 +171,5 @@ def _confidence_axis(field: str) -> Spec:
 
 def _share_axis(field: str, room: float, title: str = "") -> Spec:
     # 1 is everybody; after it there is room for words.
-    quiet: Spec = {"labels": False, "grid": False, "domain": False, "title": title}
-    return {
-        "field": field,
-        "type": "quantitative",
-        "axis": quiet if title else None,
-        "scale": {"domain": [0, room], "nice": False},
-    }
+    axis = {"labels": False, "grid": False, "domain": False, "title": title} if title else None
+    return number_axis(field, (0, room), axis)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from shoal.reports.charts.theme import COLOUR, Spec
 
@@ -45,13 +46,25 @@ def bins_axis(title: str, alarm: Sequence[str]) -> Spec:
 
 def share_axis(title: str, longest: float = 1.0) -> Spec:
     """No grid and no labels: every bar carries its number, for which some room is left."""
-    quiet: Spec = {"labels": False, "grid": False, "domain": False}
+    axis = {"labels": False, "grid": False, "domain": False, "title": title} if title else None
+    return number_axis("share", (0, max(0.01, longest) * 1.13), axis)
+
+
+def number_axis(field: str, domain: Sequence[float], axis: Spec | None, **scale: Any) -> Spec:
+    """A number on a scale with exactly the ends of ``domain``; ``scale`` adds settings of it."""
     return {
-        "field": "share",
+        "field": field,
         "type": "quantitative",
-        "axis": quiet | {"title": title} if title else None,
-        "scale": {"domain": [0, max(0.01, longest) * 1.13], "nice": False},
+        "axis": axis,
+        "scale": {**scale, "domain": list(domain), "nice": False},
     }
+
+
+def percent_axis(field: str, title: str, channel: str) -> Spec:
+    """A share or a chance, from 0% to 100%."""
+    return number_axis(
+        field, (0, 1), {**title_axis(title, channel), "format": ".0%", "tickCount": 6}
+    )
 
 
 def title_axis(title: str, channel: str) -> Spec:

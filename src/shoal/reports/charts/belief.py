@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from shoal.reports.charts.axes import draw_diagonal, title_axis
+from shoal.reports.charts.axes import draw_diagonal, percent_axis
 from shoal.reports.charts.theme import COLOUR, Spec, make_chart
 from shoal.reports.format import format_percent, speak_share
 
@@ -28,7 +28,10 @@ def chart_beliefs(meaning: Numbers, curves: Sequence[Numbers]) -> Spec:
     """Belief after against belief before, for the requested ε and a few others."""
     requested, *others = curves
     stated = meaning["beliefs"][-1] if meaning["beliefs"] else meaning["even"]
-    axes = _axis("before", "belief before the release →", "x"), _axis("high", "belief after", "y")
+    axes = (
+        percent_axis("before", "belief before the release →", "x"),
+        percent_axis("high", "belief after", "y"),
+    )
     lines = [
         {**point, "name": f"ε {curve['epsilon']:g}"}
         for curve in others
@@ -67,12 +70,6 @@ def _share(value: float) -> str:
 def _exception(belief: Numbers) -> str:
     failing = float(belief["failing"])
     return f", but for a chance of {failing:.2g}" if failing else ""
-
-
-def _axis(field: str, title: str, channel: str) -> Spec:
-    axis = {**title_axis(title, channel), "format": ".0%", "tickCount": 6}
-    scale = {"domain": [0, 1], "nice": False}
-    return {"field": field, "type": "quantitative", "scale": scale, "axis": axis}
 
 
 def _band(curve: Sequence[Numbers], axes: tuple[Spec, Spec]) -> Spec:

@@ -11,7 +11,13 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import pairwise
 
-from shoal.reports.charts.axes import DRAW_ONCE, THRESHOLD_LINE, colour_scale, value_text
+from shoal.reports.charts.axes import (
+    DRAW_ONCE,
+    THRESHOLD_LINE,
+    colour_scale,
+    number_axis,
+    value_text,
+)
 from shoal.reports.charts.theme import COLOUR, Spec, make_chart, make_empty_chart
 from shoal.reports.format import (
     has_enough_people,
@@ -114,18 +120,14 @@ def _risk_title(above: int, total: int, limit: Fraction, fewest: int) -> str:
 
 
 def _risk_axis(field: str, ends: Sequence[float]) -> Spec:
-    return {
-        "field": field,
-        "type": "quantitative",
-        "scale": {"type": "log", "domain": [ends[0], 1], "nice": False},
-        "axis": {
-            "title": "risk of being found: one in the number of people who look alike",
-            "values": list(ends),
-            "labelExpr": "format(datum.value, '.2~p')",
-            "labelOverlap": False,
-            "grid": False,
-        },
+    axis = {
+        "title": "risk of being found: one in the number of people who look alike",
+        "values": list(ends),
+        "labelExpr": "format(datum.value, '.2~p')",
+        "labelOverlap": False,
+        "grid": False,
     }
+    return number_axis(field, (ends[0], 1), axis, type="log")
 
 
 def _risk_bars() -> Spec:
@@ -148,8 +150,7 @@ def _risk_numbers(ends: Sequence[float]) -> Spec:
 def _risk_share_axis(values: Sequence[Spec]) -> Spec:
     longest = max((float(v["share"]) for v in values), default=1.0)
     # There is room above the columns for the words of the threshold.
-    scale = {"domain": [0, max(0.01, longest) * 1.32], "nice": False}
-    return {"field": "share", "type": "quantitative", "scale": scale, "axis": None}
+    return number_axis("share", (0, max(0.01, longest) * 1.32), None)
 
 
 def _threshold_line(value: float, words: str, ends: Sequence[float]) -> list[Spec]:
@@ -239,31 +240,26 @@ def _confidence_title(
 
 
 def _confidence_axis() -> Spec:
-    return {
-        "field": "confidence",
-        "type": "quantitative",
-        "scale": {"domain": [1 / CONFIDENCES, 1], "nice": False},
-        "axis": {
-            "title": "confidence",
-            "values": [1 / n for n in (10, 5, 3, 2, 1)],
-            "labelExpr": "format(datum.value, '.0%')",
-            "labelOverlap": False,
-            "grid": False,
-        },
+    axis = {
+        "title": "confidence",
+        "values": [1 / n for n in (10, 5, 3, 2, 1)],
+        "labelExpr": "format(datum.value, '.0%')",
+        "labelOverlap": False,
+        "grid": False,
     }
+    return number_axis("confidence", (1 / CONFIDENCES, 1), axis)
 
 
 def _confidence_share_axis(values: Sequence[Spec]) -> Spec:
     longest = max((float(v["share"]) for v in values), default=1.0)
-    scale = {"domain": [0, max(0.01, longest) * 1.13], "nice": False}
-    axis: Spec = {
+    axis = {
         "title": "share of people",
         "titleAnchor": "middle",
         "format": ".0%",
         "tickCount": 4,
         "domain": False,
     }
-    return {"field": "share", "type": "quantitative", "axis": axis, "scale": scale}
+    return number_axis("share", (0, max(0.01, longest) * 1.13), axis)
 
 
 def _confidence_steps() -> Spec:

@@ -14,6 +14,8 @@ from shoal.reports.charts.axes import (
     colour_and_shape,
     draw_diagonal,
     names_axis,
+    number_axis,
+    percent_axis,
     share_axis,
     title_axis,
     value_text,
@@ -192,8 +194,8 @@ def chart_reliability(scores: Mapping[str, Numbers]) -> Spec:
     if not values:
         return make_empty_chart("Too few classes to compare chances with what came true")
     axes = (
-        _chance_axis("chance", "chance that was told →", "x"),
-        _chance_axis("share", "share of these classes that came to be exposed", "y"),
+        percent_axis("chance", "chance that was told →", "x"),
+        percent_axis("share", "share of these classes that came to be exposed", "y"),
     )
     sharpest = min(scores, key=lambda name: float(scores[name]["brier"]))
     return make_chart(
@@ -246,20 +248,8 @@ def _risk_axis(field: str, title: str, end: float, channel: str) -> Spec:
     for tick in (0.001, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1):
         if tick <= end and (tick / end) ** 0.5 - (ticks[-1] / end) ** 0.5 > MIN_TICK_GAP:
             ticks.append(tick)
-    scale = {"type": "sqrt", "domain": [0, end], "nice": False}
-    shown = {"values": ticks, "labelExpr": "format(100 * datum.value, '~g') + '%'"}
-    return {
-        "field": field,
-        "type": "quantitative",
-        "scale": scale,
-        "axis": {**title_axis(title, channel), **shown},
-    }
-
-
-def _chance_axis(field: str, title: str, channel: str) -> Spec:
-    axis = {**title_axis(title, channel), "format": ".0%", "tickCount": 6}
-    scale = {"domain": [0, 1], "nice": False}
-    return {"field": field, "type": "quantitative", "scale": scale, "axis": axis}
+    labels = {"values": ticks, "labelExpr": "format(100 * datum.value, '~g') + '%'"}
+    return number_axis(field, (0, end), {**title_axis(title, channel), **labels}, type="sqrt")
 
 
 def _estimator_encoding(names: Iterable[str]) -> Spec:

@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from shoal.reports.charts.axes import title_axis
+from shoal.reports.charts.axes import number_axis, title_axis
 from shoal.reports.charts.point_names import (
     LINE_MARKS,
     NAME_MARKS,
@@ -164,22 +164,17 @@ def _place_baseline(
 
 def _loss_axis(scale: Spec) -> Spec:
     axis = {**title_axis("loss of detail →", "x"), "format": ".2~f", "tickCount": 6}
-    bounds = {"domain": list(scale["x"]), "nice": False}
-    return {"field": "loss", "type": "quantitative", "axis": axis, "scale": bounds}
+    return number_axis("loss", scale["x"], axis)
 
 
 def _risk_axis(scale: Spec, risk: str) -> Spec:
-    bounds: Spec = {"domain": list(scale["y"]), "nice": False, "zero": False}
-    axis = title_axis(WORDS[risk], "y")
-    if scale["log"]:
-        bounds["type"] = "log"
-        axis |= {
-            "values": _odds_ticks(*scale["y"]),
-            "labelExpr": "'1 in ' + format(1/datum.value, ',.0f')",
-        }
-    else:
-        axis |= {"format": ".0%", "tickCount": 6}
-    return {"field": "risk", "type": "quantitative", "axis": axis, "scale": bounds}
+    title = title_axis(WORDS[risk], "y")
+    if not scale["log"]:
+        axis = {**title, "format": ".0%", "tickCount": 6}
+        return number_axis("risk", scale["y"], axis, zero=False)
+    labels = "'1 in ' + format(1/datum.value, ',.0f')"
+    axis = {**title, "values": _odds_ticks(*scale["y"]), "labelExpr": labels}
+    return number_axis("risk", scale["y"], axis, zero=False, type="log")
 
 
 def _odds_ticks(low: float, high: float) -> list[float]:

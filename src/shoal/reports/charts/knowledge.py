@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.reports.charts.axes import DRAW_ONCE, THRESHOLD_LINE, colour_scale
+from shoal.reports.charts.axes import DRAW_ONCE, THRESHOLD_LINE, colour_scale, number_axis
 from shoal.reports.charts.theme import COLOUR, Spec, make_chart
 from shoal.reports.format import format_percent, speak_share
 
@@ -165,32 +165,26 @@ def _disclosure_title(curve: Sequence[float], what: str) -> str:
 
 
 def _pieces_axis(last: int) -> Spec:
-    step = 1 if last <= 15 else 5
-    return {
-        "field": "pieces",
-        "type": "quantitative",
-        # Half a step on either side is room for the numbers at the ends.
-        "scale": {"domain": [-0.35, last + 0.35], "nice": False},
-        "axis": {
-            "title": "pieces of knowledge beyond the table",
-            "values": list(range(0, last + 1, step)),
-            "format": "d",
-            "labelOverlap": False,
-            "grid": False,
-        },
+    axis = {
+        "title": "pieces of knowledge beyond the table",
+        "values": list(range(0, last + 1, 1 if last <= 15 else 5)),
+        "format": "d",
+        "labelOverlap": False,
+        "grid": False,
     }
+    # A third of a step on either side is room for the numbers at the ends.
+    return number_axis("pieces", (-0.35, last + 0.35), axis)
 
 
 def _belief_axis(title: str) -> Spec:
-    axis: Spec = {
+    axis = {
         "title": title,
         "titleAnchor": "middle",
         "values": [0, 0.25, 0.5, 0.75, 1],
         "format": ".0%",
         "domain": False,
     }
-    scale = {"domain": [0, 1.08], "nice": False}  # room for a number above certainty
-    return {"field": "belief", "type": "quantitative", "axis": axis, "scale": scale}
+    return number_axis("belief", (0, 1.08), axis)  # room for a number above certainty
 
 
 def _belief_lines() -> list[Spec]:
@@ -370,17 +364,13 @@ def _varied_title(
 
 def _entropy_axis(entropy: NDArray[np.float64]) -> Spec:
     widest = max(1.0, float(entropy.max()))
-    return {
-        "field": "entropy",
-        "type": "quantitative",
-        "scale": {"domain": [-0.03 * widest, 1.05 * widest], "nice": False},
-        "axis": {
-            "title": "entropy of the class in bits: 1 is as varied as two equally common values, "
-            "2 as four",
-            "values": [bits / 2 for bits in range(int(2 * widest) + 1)],
-            "grid": False,
-        },
+    axis = {
+        "title": "entropy of the class in bits: 1 is as varied as two equally common values, "
+        "2 as four",
+        "values": [bits / 2 for bits in range(int(2 * widest) + 1)],
+        "grid": False,
     }
+    return number_axis("entropy", (-0.03 * widest, 1.05 * widest), axis)
 
 
 def _circle_size(values: Sequence[Spec]) -> Spec:

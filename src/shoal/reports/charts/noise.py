@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from shoal.reports.charts.axes import colour_and_shape, title_axis
+from shoal.reports.charts.axes import colour_and_shape, number_axis, title_axis
 from shoal.reports.charts.theme import COLOUR, Spec, make_chart, make_empty_chart
 from shoal.reports.format import format_real
 
@@ -82,9 +82,7 @@ def _theory_row(point: Point) -> Spec:
 def _axis(field: str, title: str, numbers: Sequence[float], channel: str) -> Spec:
     low, high = min(n for n in numbers if n > 0) / ROOM, max(numbers) * ROOM
     ticks = {"values": [tick for tick in TICKS if low <= tick <= high], "format": "~g"}
-    axis = {**ticks, **title_axis(title, channel)}
-    scale = {"type": "log", "domain": [low, high], "nice": False}
-    return {"field": field, "type": "quantitative", "axis": axis, "scale": scale}
+    return number_axis(field, (low, high), {**ticks, **title_axis(title, channel)}, type="log")
 
 
 def _line(points: Sequence[Point], axes: Mapping[str, Spec]) -> Spec:

@@ -18,6 +18,7 @@ from shoal.reports.charts.axes import (
     colour_scale,
     draw_track,
     names_axis,
+    number_axis,
     share_axis,
     value_text,
 )
@@ -107,12 +108,7 @@ def _bullet(mark: RequirementResult) -> dict[str, Any]:
 
 def _bullet_axis(field: str) -> Spec:
     # The bars end at 2; the rest of the scale is room for the words.
-    return {
-        "field": field,
-        "type": "quantitative",
-        "scale": {"domain": [0, 3.9], "nice": False},
-        "axis": None,
-    }
+    return number_axis(field, (0, 3.9), None)
 
 
 def _bullet_bar(height: int, colour: str, start: str, end: str) -> Spec:

@@ -18,7 +18,7 @@ from math import dist
 from operator import itemgetter
 from typing import Any
 
-from shoal.reports.charts.axes import colour_and_shape, title_axis
+from shoal.reports.charts.axes import colour_and_shape, number_axis, title_axis
 from shoal.reports.charts.point_names import (
     LETTER,
     LINE,
@@ -200,15 +200,13 @@ def _loss_axis(scale: Spec) -> Spec:
         "tickCount": 6,
         "labelExpr": f"datum.value >= {CAP} ? '≥ 1' : datum.label",
     }
-    bounds = {"domain": list(scale["x"]), "nice": False}
-    return {"field": "loss", "type": "quantitative", "axis": axis, "scale": bounds}
+    return number_axis("loss", scale["x"], axis)
 
 
 def _share_axis(field: str, scale: Spec) -> Spec:
     title = title_axis("people whose value is guessed right", "y")
     axis = {**title, "format": ".0%", "tickCount": 6}
-    bounds = {"domain": list(scale["y"]), "nice": False, "zero": False}
-    return {"field": field, "type": "quantitative", "axis": axis, "scale": bounds}
+    return number_axis(field, scale["y"], axis, zero=False)
 
 
 def _bins(floor: float) -> list[Spec]:
