@@ -42,7 +42,7 @@ from shoal.forecasts.our_table import OurTable, OverlapScenario
 from shoal.kernels.combinatorics import compute_chance_of_fewer
 
 TOGETHER = 0.7
-"""q, unless told: chosen on Adult over the settings of `shoal.forecasts.validation`. Of tenths
+"""q, unless given: chosen on Adult over the settings of `shoal.forecasts.validation`. Of tenths
 .8 has the least error there (by .05 points), and on IPUMS, which had no part in the choice, .9 with
 everybody and .7 among those with an occupation; .7 errs towards more risk on all of them. (Of
 pairs in one class of Mondrian on Adult .76 to .97 are together in another sample's: large

@@ -16,8 +16,8 @@ from shoal.core.release import EDITION, to_json_value
 class ExposureEstimate:
     """One estimator's answer; a class is exposed where somebody in it has too few values left.
 
-    ``str(Estimate("closed form", 0.125, np.array([0.25, 0.0])))`` is ``closed form: 12.50 % of 2
-    classes``.
+    >>> print(ExposureEstimate("closed form", 0.125, np.array([0.25, 0.0])))
+    closed form: 12.50 % of 2 classes
     """
 
     name: str

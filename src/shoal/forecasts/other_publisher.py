@@ -1,7 +1,7 @@
 """The other publisher, as a forecast supposes it: its method and its rule.
 
-Nobody knows what others will do. Unless told, they are taken to do as our release says that it was
-made: by the same method, under the same rule, as far as both can be applied to a table of the
+Nobody knows what others will do. Unless stated, they are taken to publish as our release
+was made: by the same method, under the same rule, as far as both can be applied to a table of the
 quasi-identifiers and one sensitive column. Else it is Mondrian, with classes as small as our
 smallest. How many of our people it shares is the overlap: a share of them, or a number.
 """
@@ -100,9 +100,9 @@ def suppose_publisher(
     rule: Model | str | None,
     several: bool = False,
 ) -> OtherPublisher:
-    """The other publisher as told, else as our release was made.
+    """The other publisher as stated, else as our release was made.
 
-    Of a rule that is asked for, parts about other columns are left out where ``several`` columns
+    Of a rule that is stated, parts about other columns are left out where ``several`` columns
     are forecast one after the other: others then make finer classes, which tell more.
     """
     own_rule, suppositions = (

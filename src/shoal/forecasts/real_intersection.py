@@ -34,7 +34,7 @@ NOBODY = 0
 class OtherRelease:
     """Another release as it concerns our people.
 
-    ``class_`` (people of ours,): the class that holds each there, ``HELD_BACK`` for whoever is not
+    ``class_`` (people of ours,): the class that holds each there, ``SUPPRESSED`` for whoever is not
     published there; ``bits`` (classes there, words): the sensitive values of each.
     """
 

@@ -281,7 +281,7 @@ def _check_columns(crowd: PeopleTable, published: PublishedTable, name: str) -> 
 def choose_learnt_columns(
     schema: Schema, on: str | Sequence[str] | None, whose: str
 ) -> tuple[str, ...]:
-    """The sensitive columns that a forecast is about: those asked for, else every one."""
+    """The sensitive columns that a forecast is about: those that are named, else every one."""
     names, chosen = [column.name for column in schema.sensitive], as_column_names(on)
     if unknown := [name for name in chosen if name not in names]:
         hint = (

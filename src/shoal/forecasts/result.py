@@ -36,7 +36,7 @@ class AtRisk:
     """What it publishes, for who asked to see it."""
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values for JSON; labels only where they were asked for."""
+        """Plain values for JSON; labels only where they may be shown."""
         labels = {"labels": to_json_value(self.labels)} if self.labels else {}
         return {
             "class": self.number,

@@ -16,7 +16,7 @@ nothing of how wrong the suppositions are. How well the mean itself is known is 
 in the details.
 
 It follows the bootstrap of Efron, Bootstrap methods: another look at the jackknife, 1979, with the
-sensitive values smoothed. Does not know more of the others than it is told: their method, rule,
+sensitive values smoothed. Does not know more of the others than is supposed: their method, rule,
 size and overlap; nor of people who are unlike ours, unless a population is given.
 """
 
@@ -104,7 +104,7 @@ def simulate(
 ) -> SimulationRuns:
     """So many repeats, from which the estimate for any l can be read.
 
-    They depend on the seed, not on the threads. ``progress`` is told how many are done; it may
+    They depend on the seed, not on the threads. ``progress`` gets how many are done; it may
     raise to stop.
     """
     check_whole_number("repeats", repeats, 1, 20)

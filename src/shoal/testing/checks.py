@@ -376,7 +376,7 @@ def check_method(
     """A method's cut places everybody, meets the model, and depends on the tally's content only.
 
     What the method tells of its progress never goes back, and ends where all is done.
-    ``promises``: whether the method says so itself; else nobody is told that it meets the model.
+    ``promises``: whether the method says so itself; else it is not checked to meet the model.
     """
     model = model or KAnonymity(3)
     promised = model if promises else None
@@ -449,7 +449,7 @@ def _list_content(tally: Tally, cut: Cut) -> list[tuple[Any, ...]]:
     cells = [np.column_stack((cut.cells.low, cut.cells.high)).astype(np.int64)]
     cells += [bits.view(np.int64) for _, bits in sorted(cut.cells.sets.items())]
     each = np.concatenate(cells, axis=1)
-    cell = np.vstack((each, np.full((1, each.shape[1]), -1)))[cut.class_]  # the last: held back
+    cell = np.vstack((each, np.full((1, each.shape[1]), -1)))[cut.class_]  # the last: suppressed
     codes = np.concatenate([tally.keys, tally.values]).T[cut.entry]
     return sorted(map(tuple, np.column_stack((codes, cut.count, cell)).tolist()))
 
@@ -485,7 +485,7 @@ def check_measure(
         all_suppressed = measure(tally, cut.without(np.ones(cut.classes, dtype=bool)))
         check_true(
             abs(all_suppressed - 1) < _SLACK,
-            f"a table held back whole measures {all_suppressed}, not 1",
+            f"a table suppressed whole measures {all_suppressed}, not 1",
         )
 
 

@@ -101,7 +101,7 @@ class Audit:
     not_evaluated: tuple[NotEvaluated, ...] = ()
     """What could not be judged, because people have several rows."""
     people_not_evaluated: str = ""
-    """Why people could not be counted, where the table had a column that told them apart."""
+    """Why people could not be counted, where the table had a column that identifies them."""
 
     def reached(self, model: str, on: str | None = None, **parameters: Any) -> float:
         """What the table reaches for a model.
@@ -451,7 +451,7 @@ def tally_with_published(original: Tally, count: Recount) -> tuple[Tally, Cut]:
     """The original's tally with the published entries beside it, and a cut of these.
 
     Nobody knows which published row was which original one, so the published entries count
-    nobody in the tally; the cut counts them. Rows missing from the release are held back.
+    nobody in the tally; the cut counts them. Rows missing from the release are suppressed.
     """
     # Where the original has no null, an empty cell was suppressed.
     emptied = not any(axis.null for axis in original.quasi)

@@ -173,7 +173,7 @@ class OverlapEnds:
 
     @classmethod
     def of(cls, scenario: OverlapScenario, same_people: float | None) -> OverlapEnds:
-        """As it was told; untold, with several others, both ends."""
+        """As stated; both ends where there are several others and nothing is stated."""
         several = scenario.others > 1
         ends = ((1.0, 0.0) if several else (0.0,)) if same_people is None else (same_people,)
         return cls(tuple(replace(scenario, same_people=share) for share in ends))

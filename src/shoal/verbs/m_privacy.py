@@ -53,10 +53,10 @@ MAX_RECORDS = 20
 
 @dataclass(frozen=True)
 class Breach:
-    """What a coalition does to a class: of all that it could be, the one that leaves fewest rows.
+    """What a coalition does to a class: the one that leaves the fewest rows of all that break it.
 
     A rule that more rows may break can fail before all of a coalition's rows are taken away;
-    what is left is told without any of them.
+    what is left is counted without any of them.
     """
 
     m: int
@@ -70,7 +70,7 @@ class Breach:
     distinct: Mapping[str, int]
     """How many values these have, by sensitive column."""
     coalition: tuple[str, ...] | None
-    """Their names; None where they are not to be told."""
+    """Their names; None where they are not to be shown."""
     records: tuple[int, ...]
     """The rows of the table that are left (the first row of data is 1): at most so many."""
     labels: Mapping[str, Any] | None = None
@@ -105,7 +105,7 @@ class MPrivate:
     providers: int
     coalition: tuple[str, ...] | None
     """Providers who break the rule; none of them where it fails by itself. None where it holds, and
-    where they are not to be told."""
+    where they are not to be shown."""
     worst: Breach | None
     """What that coalition does."""
     largest_m: int | None
@@ -120,7 +120,7 @@ class MPrivate:
     cannot be decided in time."""
     each: tuple[int, ...] = field(repr=False)
     """The largest m that each class survives, in the order in which the table has them first: at
-    most all providers but one; −1 where the rule fails by itself. Empty: not to be told."""
+    most all providers but one; −1 where the rule fails by itself. Empty: not to be shown."""
     verifier: str
     checks: int
     """How often the rule was asked about what a coalition leaves; exactly: once for each class."""
@@ -440,7 +440,7 @@ def _find_worst_breach(
 def _find_next_breach(
     count: CountedProviders, groups: Groups, requirement: MPrivacy, show: bool
 ) -> Breach | None:
-    """What breaks at more than what is asked for; None too where that would take too long."""
+    """What breaks at a larger m than the requirement's; None too where that would take too long."""
     try:
         collusion, _ = _judge_exactly(requirement, groups)
     except UndecidedError:

@@ -247,7 +247,7 @@ def publish(
     Raises
     ------
     UsageError
-        What is asked for has no meaning; all that is wrong is told together, before a row is read.
+        The request has no meaning; all that is wrong is reported together, before a row is read.
     InputError
         The table cannot be read, or people have several rows.
     NotMetError

@@ -70,7 +70,7 @@ def build_noise_manifest(
 
 
 def _stated_spend(form: NoiseForm, request: NoisyRequest) -> Spend:
-    """What was asked for is what is stated: the noise spends no more than that."""
+    """The requested budget is what is stated: the noise spends no more than that."""
     epsilon, delta = request.spend.epsilon, request.spend.delta
     return Spend(epsilon, delta, total_spend(form.steps, delta).rho if delta else None)
 
@@ -140,8 +140,8 @@ def _build_companion(
 def publish_noisy(source: Any, request: NoisyRequest) -> Release:
     """Make a release of ``source`` by noise, verify its file, and move it into place.
 
-    Without a folder to write to (a dry run) nothing is drawn and nothing is spent: what is told is
-    what can be told without the rows.
+    Without a folder to write to (a dry run) nothing is drawn and nothing is spent: the outcome is
+    what the schema and the request say.
     """
     request = replace(request, schema=settle_kinds(request.schema))
     if request.seed is not None and request.ledger is not None:
@@ -190,7 +190,7 @@ def _read_and_publish(source: Any, request: NoisyRequest) -> Release:
 
 
 def choose_noise_form(plan: MarginalPlan, request: NoisyRequest) -> NoiseForm:
-    """The form that is asked for, with its noise."""
+    """The requested form, with its noise."""
     if request.form == COUNTS:
         return Counts.of(plan, request.spend, request.marginals, request.progress)
     return Synthetic.of(plan, request.spend, request.marginals, request.progress)
@@ -205,5 +205,5 @@ def _describe_dry_run(form: NoiseForm, request: NoisyRequest) -> Release:
 
 
 def _explain_noise(form: NoiseForm) -> dict[str, Any]:
-    """What the publisher is told before and after: how large the noise is, and why."""
+    """How large the noise is, and why: for the publisher, before and after."""
     return {"expected": form.expected_noise(), "explanation": explain_noise(form), "unjudged": []}

@@ -1,4 +1,4 @@
-"""What a verb is asked, checked before a row is read: all that is wrong is told together.
+"""The check of a request before a row is read: all that is wrong is reported together.
 
 Each check raises what it would raise later; here none of them keeps the others from being made.
 """

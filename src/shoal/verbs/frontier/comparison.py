@@ -19,7 +19,7 @@ from shoal.measures.risk.exposure import ASSUMPTIONS
 RISKS = ("identity", "value")
 """What the adversary is after: which row is a person's, or which sensitive value."""
 ROUND = 12
-"""Digits that are told: beyond them sums differ by the order in which they were added."""
+"""Digits that are reported: beyond them sums differ by the order in which they were added."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Point:
     risk_value: float | None = None
     """The share of people whose sensitive value is guessed right; None: no column is sensitive."""
     base: float | None = None
-    """The same by guessing the most common value."""
+    """The baseline: the same by guessing the most common value."""
     column: str = ""
     """The sensitive column whose values are guessed right most often, where several are ..."""
     by_column: ByColumn = field(default_factory=dict)
@@ -275,13 +275,13 @@ class Frontier:
     folder: Path | None = None
     """Where the comparison is kept; None: nowhere."""
     asked: Set[tuple[str, str]] | None = None
-    """The methods and rules that were asked for now, to choose among; None: all of them."""
+    """The methods and rules of this request, to choose among; None: all of them."""
     max_loss: float | None = None
     max_risk: float | None = None
     """The bounds to choose within; None: there is none. The risk is that of the person most at
     risk, whose class is known."""
     notes: tuple[str, ...] = ()
-    """What is to be told of kept columns and of the columns' levels."""
+    """Notes on kept columns and on the columns' levels."""
     warnings: tuple[str, ...] = ()
     """What may undo every promise: columns that may say that somebody has several rows."""
     max_average_risk: float | None = None
@@ -304,14 +304,14 @@ class Frontier:
 
     @property
     def now(self) -> tuple[Point, ...]:
-        """The points that were asked for now, not those that earlier runs left in the folder."""
+        """The points of this request, not those that earlier runs left in the folder."""
         if self.asked is None:
             return self.points
         return tuple(point for point in self.points if (point.method, point.rule) in self.asked)
 
     @property
     def chosen(self) -> Point | None:
-        """The best of what was asked for within the bounds that were given; None: there is none."""
+        """The best point of this request within its bounds; None: there is none."""
         if not self._is_bound:
             return None
         return next(iter(self._within(*self._bound)), None)
@@ -344,7 +344,7 @@ class Frontier:
         return within[0]
 
     def check(self) -> None:
-        """Refuse where nothing that was asked for can be made, or is within the bounds."""
+        """Refuse where no requested release can be made, or is within the bounds."""
         if self._is_bound:
             loss, risk, average = self._bound
             self.best(loss=loss, risk=risk, average_risk=average)

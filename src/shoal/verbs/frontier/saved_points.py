@@ -155,7 +155,7 @@ def open_comparison(
 ) -> SavedComparison:
     """The comparison to go on with: the one that was there ``before``, if it is the same, or new.
 
-    Of the table and its schema a hash is kept; ``plain`` are the settings told as they are. Nothing
+    Of the table and its schema a hash is stored; ``plain`` are settings stored as they are. Nothing
     is written, and with ``replace`` nothing removed, before a point is finished.
     """
 

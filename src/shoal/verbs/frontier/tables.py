@@ -119,7 +119,7 @@ class FrontierTables:
     """The schema that was given, settled for the table."""
     plain: CountedTable
     levelled: CountedTable
-    """The same table with automatic levels; where none were needed or asked for, it is plain."""
+    """The same table with automatic levels; where none are needed or requested, it is plain."""
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     """Questions about columns that may say that somebody has several rows."""

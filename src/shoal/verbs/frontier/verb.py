@@ -57,7 +57,7 @@ from shoal.verbs.frontier.tables import CountedTable, FrontierTables
 STRENGTHS = (2, 5, 10, 25, 50)
 """The k that are compared unless rules are given."""
 STEP, MAKING, STEPS_PER_POINT = "comparing methods", "making classes", 100
-"""What is told while it works, what a method tells, and how many steps a point counts for."""
+"""The step it reports, the step a method reports, and how many steps a point counts for."""
 NO_MEMORY = "There is not enough memory."
 """The one reason that is the machine's: such a point is tried again by the next run."""
 COMPILE_ENTRIES = 5000

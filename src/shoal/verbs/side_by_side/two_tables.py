@@ -31,7 +31,7 @@ from shoal.releases.reader import open_frame
 from shoal.releases.tallying import survey
 
 SHARED, PART = 5_000, 6
-"""People in both halves unless told: so many, or this part of a smaller table."""
+"""People in both halves unless stated: so many, or this part of a smaller table."""
 MIN_SHARED = 10
 """Shares of fewer people than these say nothing."""
 
