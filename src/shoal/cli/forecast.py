@@ -18,6 +18,7 @@ from shoal.cli.options import (
     format_examples,
     model_option,
     option,
+    require,
 )
 from shoal.cli.printing import EXPOSED, Output, format_table
 
@@ -195,20 +196,16 @@ def _run_forecast(source: str, roles: Roles, step: Any, options: dict[str, Any])
 
 def _check_single(options: dict[str, Any]) -> None:
     """Refuse options that only a validation has, or takes several of."""
-    from shoal import UsageError
-
-    if options["ks"] or options["seeds"]:
-        raise UsageError("--k and --seeds are for --validate.", "leave them out.")
+    own_alone = not (options["ks"] or options["seeds"])
+    require(own_alone, "--k and --seeds are for --validate.", "leave them out.")
     _take_single("overlap", options["overlap"], 0.1)
     _take_single("l", options["ls"], 2)
 
 
 def _take_single(name: str, values: Sequence[Any], default: Any) -> Any:
     """The only one of what may be repeated with --validate."""
-    from shoal import UsageError
-
-    if len(values) > 1:
-        raise UsageError(f"A forecast takes one --{name}.", "give one, or add --validate.")
+    single = len(values) < 2
+    require(single, f"A forecast takes one --{name}.", "give one, or add --validate.")
     return values[0] if values else default
 
 
@@ -287,7 +284,7 @@ def _describe_columns(forecast: Forecast) -> list[str]:
 
 
 def _list_distinct_estimates(forecast: Forecast) -> list[Any]:
-    """The estimates whose assumptions are told: both readings of the paper have the same."""
+    """The estimates with assumptions of their own: both readings of the paper have the same."""
     return [
         estimate for name, estimate in forecast.estimates.items() if name != "paper, best subset"
     ]

@@ -236,7 +236,7 @@ def _refuse_misplaced_options(side_by_side: bool) -> None:
 
 
 def _parse_side_options(sides: dict[str, Any]) -> dict[str, Any]:
-    """What was asked for, lists as lists; ε as texts, which are exact."""
+    """The options that were given, lists as lists; ε as texts, which are exact."""
     given_options = {name: value for name, value in sides.items() if value is not None}
     return {
         name: [word.strip() for word in value.split(",")] if isinstance(value, str) else value

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,12 +21,15 @@ from shoal.cli.options import (
     add_table_options,
     format_examples,
     option,
+    require,
 )
 from shoal.cli.printing import EXPOSED, NOT_MET, Output, format_table
 
 if TYPE_CHECKING:
     from shoal import Admission, Ledger
 
+EDITION = 1
+"""Of the documents that verbs of the ledger print."""
 HEAD = ("no.", "when", "by", "to", "what", "rule", "spends", "state")
 """What stands above the lines."""
 SPENDS = HEAD.index("spends")
@@ -226,7 +228,10 @@ def admit_release(
         except shoal.Refused as error:
             admission = error.admission
     output.show(admission)
-    return 0 if admission.admitted else _print_refused(admission)
+    if admission.admitted:
+        return 0
+    refused = shoal.Refused(admission)
+    return print_refusal(refused.fact, refused.hint)
 
 
 @command.command(
@@ -304,7 +309,7 @@ def list_entries(
             f"\n{describe_account(name, account)}" for name, account in accounts.items()
         )
         accounts_json = {name: account.to_json() for name, account in accounts.items()}
-        entries_json = [entry_to_json(entry, states[entry.number]) for entry in entries]
+        entries_json = [{**entry.to_json(), "state": states[entry.number]} for entry in entries]
         print_outcome(book, output, text, entries=entries_json, accounts=accounts_json)
 
 
@@ -320,7 +325,7 @@ def show_entry(number: int, location: tuple[str, Path | None], output: Output) -
         entry = book.entry(number)
         state = find_states([entry, *book.withdrawals((number,))])[number]
         text = f"Entry {number}\n\n{format_table(('what', 'is'), list_entry_facts(entry, state))}"
-        print_outcome(book, output, text, entry=entry_to_json(entry, state))
+        print_outcome(book, output, text, entry={**entry.to_json(), "state": state})
 
 
 @command.command("verify", cls=Verb, epilog=format_examples("shoal ledger verify --head 12:5a0c…"))
@@ -371,7 +376,7 @@ def verify_ledger(
     if any("triggers" in problem for problem in problems):
         lines.append("To put the triggers back: shoal ledger verify --restore-triggers")
     facts = {"whole": not problems, "head": last and str(last), "problems": problems}
-    output.show(LedgerOutcome(facts), "\n".join(lines))
+    output.show_document({"edition": EDITION, **facts}, "\n".join(lines))
     return NOT_MET if problems else 0
 
 
@@ -413,7 +418,7 @@ def recheck_releases(
     )
     text += "".join(f"\n\n{admission}" for admission in failed)
     documents = [admission.to_json() for admission in admissions]
-    output.show(LedgerOutcome({"admissions": documents}), text)
+    output.show_document({"edition": EDITION, "admissions": documents}, text)
     if not failed:
         return 0
     return print_refusal(
@@ -523,8 +528,8 @@ def show_key(
     """
     import shoal
 
-    if (new is None) != (out is None):
-        raise shoal.UsageError("A new key needs a name and a file.", "add --new NAME and -o FILE.")
+    has_both_or_none = (new is None) == (out is None)
+    require(has_both_or_none, "A new key needs a name and a file.", "add --new NAME and -o FILE.")
     with shoal.Ledger(*location) as book:
         keys = book.keys
     if new is not None and out is not None:
@@ -536,30 +541,17 @@ def show_key(
         text += f"\nThe key is in {out}: hand it over in secret, and write\n  " + (
             f'shoal ledger trust "{keys.name}" {keys.public}'
         )
-    output.show(LedgerOutcome(facts), text)
+    output.show_document({"edition": EDITION, **facts}, text)
 
 
 # Entries and outcomes in words
 
 
-@dataclass(frozen=True)
-class LedgerOutcome:
-    """What a verb of the ledger tells, for programs."""
-
-    facts: Mapping[str, Any]
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain values for JSON, with their edition."""
-        return {"edition": 1, **self.facts}
-
-
 def print_outcome(book: Ledger, output: Output, text: str, **facts: Any) -> None:
     """Print, and the head of the ledger at the end: whoever notes it will see a cut tail."""
     head = str(book.head())
-    output.show(
-        LedgerOutcome({**facts, "head": head}),
-        f"{text}\nHead of the ledger: {head}",
-    )
+    document = {"edition": EDITION, **facts, "head": head}
+    output.show_document(document, f"{text}\nHead of the ledger: {head}")
 
 
 def print_refusal(fact: str, hint: str = "") -> int:
@@ -676,15 +668,3 @@ def _round_amount(number: Any) -> str:
     import shoal
 
     return str(shoal.Spend(number)).removeprefix("ε ")
-
-
-def entry_to_json(entry: Any, state: str) -> dict[str, Any]:
-    """An entry for programs."""
-    return {**entry.to_json(), "state": state}
-
-
-def _print_refused(admission: Admission) -> int:
-    import shoal
-
-    error = shoal.Refused(admission)
-    return print_refusal(error.fact, error.hint)

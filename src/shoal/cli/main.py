@@ -105,7 +105,7 @@ class Verbs(click.Group):
 
 
 def run_guarded(run: Callable[[], Any], arguments: Sequence[str]) -> int:
-    """Run, and return the exit code; an error is told before that."""
+    """Run, and return the exit code; an error is reported before that."""
     write_as_utf8()
     interruption.announce_with(lambda code: _report_error(*STOPPED, code, arguments))
     try:
@@ -123,7 +123,7 @@ def run_guarded(run: Callable[[], Any], arguments: Sequence[str]) -> int:
 
 
 def _report_stop(fact: str, hint: str, arguments: Sequence[str]) -> int:
-    """Tell that the user stopped the run, unless that is told already."""
+    """Report that the user stopped the run, unless that was announced already."""
     code = interruption.exit_code()
     return _report_error(fact, hint, code, arguments) if interruption.claim_announcement() else code
 

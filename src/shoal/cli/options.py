@@ -71,14 +71,14 @@ option = functools.partial(click.option, cls=Option)
 ACCEPT_KEEP = option(
     "--accept-keep", is_flag=True, help="Accept that kept columns make classes smaller."
 )
-"""What every verb that judges classes is told in the same words."""
+"""The same for every verb that judges classes."""
 ON = option(
     "--on",
     multiple=True,
     metavar="COL",
     help="A column to learn; repeatable. Unless given, every sensitive one.",
 )
-"""What every verb that attacks, forecasts or compares is asked about in the same words."""
+"""The same for every verb that attacks, forecasts or compares."""
 
 model_option = functools.partial(option, "-m", "--model", "models", multiple=True, metavar="TEXT")
 """A requirement; what it is for differs from verb to verb."""
@@ -124,6 +124,20 @@ def add_attack_relations(command: Function) -> Function:
     )
     decorated: Function = same(grown(command))
     return decorated
+
+
+def require(condition: object, fact: str, hint: str) -> None:
+    """Refuse a command line that does not meet a condition."""
+    from shoal import UsageError
+
+    if not condition:
+        raise UsageError(fact, hint)
+
+
+def check_replaceable(folder: Path, replace: bool) -> None:
+    """Refuse a folder that holds a release, unless it may be replaced."""
+    free = replace or not (folder / "manifest.json").exists()
+    require(free, f"{folder.name!r} exists already.", "choose another folder, or add --replace.")
 
 
 def format_examples(*lines: str) -> str:

@@ -13,11 +13,13 @@ from shoal.cli.options import (
     Verb,
     add_output_options,
     add_reading_options,
+    check_replaceable,
     format_examples,
     hold_back_option,
     model_option,
     one_row_option,
     option,
+    require,
 )
 from shoal.cli.printing import Output, Result
 from shoal.cli.publish import CHOICE, FORMATS
@@ -110,7 +112,12 @@ def begin_pool(
 
     roles, parameters = Roles(file, {}, hierarchies), {"choice": choice} if choice else {}
     shoal.check_request(
-        lambda: _check_agreement(file, models),
+        lambda: require(
+            file, "No schema is given.", "add -s schema.toml (shoal schema writes one)."
+        ),
+        lambda: require(
+            models, "No requirement is given.", 'add -m "m-privacy m=1 (k-anonymity k=5)".'
+        ),
         schema=None if file is None else roles.needed,
         rules=models,
         method=options["method"],
@@ -124,27 +131,6 @@ def begin_pool(
         output,
         "Let every provider compare the agreement before adding rows.",
     )
-
-
-def _check_agreement(file: Path | None, models: tuple[str, ...]) -> None:
-    from shoal import ShoalError
-
-    ShoalError.collect(
-        lambda: None if file else _refuse_without_schema(),
-        lambda: None if models else _refuse_without_rule(),
-    )
-
-
-def _refuse_without_schema() -> None:
-    from shoal import UsageError
-
-    raise UsageError("No schema is given.", "add -s schema.toml (shoal schema writes one).")
-
-
-def _refuse_without_rule() -> None:
-    from shoal import UsageError
-
-    raise UsageError("No requirement is given.", 'add -m "m-privacy m=1 (k-anonymity k=5)".')
 
 
 @command.command(
@@ -235,14 +221,8 @@ def publish_pool(pool: Path, out: Path | None, output: Output, **options: Any) -
 
 
 def _check_folder(out: Path | None, replace: bool) -> None:
-    from shoal import UsageError
-
-    if out is None:
-        raise UsageError("No folder is given.", "add -o release/.")
-    if (out / "manifest.json").exists() and not replace:
-        raise UsageError(
-            f"{out.name!r} exists already.", "choose another folder, or add --replace."
-        )
+    require(out is not None, "No folder is given.", "add -o release/.")
+    check_replaceable(out or Path(), replace)
 
 
 def _print_pooled(pooled: Result, output: Output, *lines: str) -> None:

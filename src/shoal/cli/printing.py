@@ -295,7 +295,7 @@ WORDS = {
     "block": "most people of a block",
     "blocks": "blocks that the table was divided into",
 }
-"""What the numbers are that methods tell; those not here are told by their names."""
+"""What the numbers of methods mean; others are shown by their names."""
 
 
 def format_facts(facts: Mapping[str, Any]) -> str:

@@ -18,12 +18,14 @@ from shoal.cli.options import (
     Verb,
     add_relation_options,
     add_table_options,
+    check_replaceable,
     format_examples,
     hold_back_option,
     model_option,
     one_row_option,
     option,
     population_option,
+    require,
 )
 from shoal.cli.printing import (
     NOT_MET,
@@ -52,7 +54,7 @@ ledger_option = functools.partial(option, section="Ledger")
 FORMS_WITHOUT_RULE = ("counts", "synthetic")
 """The forms that noise alone makes: there is no requirement on classes."""
 ADMISSION_OPTIONS = ("about", "to", "relation", "limit", "accept_risk")
-"""What a ledger is told besides the release."""
+"""What a ledger records besides the release."""
 _ROW_FATES = ("frozen", "widened", "new", "gone")
 
 
@@ -281,12 +283,16 @@ def _check_first(
     by_noise = options["form"] in FORMS_WITHOUT_RULE
     has_rule = bool(models) or options["like"] is not None or by_noise
     checks = [
-        lambda: None if has_rule else _refuse_without_rule(),
+        lambda: require(has_rule, "No requirement is given.", 'add -m "k-anonymity k=10".'),
         *(functools.partial(shoal.rule, model) for model in models),
         lambda: None if roles is None else roles.needed(),
         lambda: None if options["dry_run"] else _check_folders(options),
         lambda: _merge_parameters(parameters, settings),
-        lambda: _refuse_key(options["ledger"], options["key"]),
+        lambda: require(
+            options["key"] is None or options["ledger"] is not None,
+            "A key is given, and no ledger.",
+            "add --ledger PATH.",
+        ),
     ]
     try:
         shoal.check_request(*checks, ledger=options["ledger"], key=options["key"])
@@ -321,40 +327,22 @@ def _check_parameters(
         shoal.check_request(method=options["method"] or "mondrian", parameters=all_parameters)
 
 
-def _refuse_key(ledger: str | None, key: Path | None) -> None:
-    from shoal import UsageError
-
-    if key is not None and ledger is None:
-        raise UsageError("A key is given, and no ledger.", "add --ledger PATH.")
-
-
-def _refuse_without_rule() -> None:
-    from shoal import UsageError
-
-    raise UsageError("No requirement is given.", 'add -m "k-anonymity k=10".')
-
-
 def _check_folders(options: Mapping[str, Any]) -> None:
-    from shoal import OutputError, UsageError
+    from shoal import OutputError
 
-    if options["out"] is None:
-        raise UsageError("No folder is given.", "add -o release/, or --dry-run to write nothing.")
+    has_folder = options["out"] is not None
+    require(has_folder, "No folder is given.", "add -o release/, or --dry-run to write nothing.")
     for folder in filter(None, (options["out"], options["companion"])):
         if not folder.absolute().parent.exists():
             raise OutputError(
                 f"There is no folder {folder.parent}.", "create it, or choose another place."
             )
-    if (options["out"] / "manifest.json").exists() and not options["replace"]:
-        raise UsageError(
-            f"{options['out'].name!r} exists already.", "choose another folder, or add --replace."
-        )
+    check_replaceable(options["out"], options["replace"])
 
 
 def _choose_marginals(number: int | None, columns: tuple[str, ...]) -> Any:
-    from shoal import UsageError
-
-    if number is not None and columns:
-        raise UsageError("--marginals and --marginal are alternatives.", "leave one out.")
+    is_clear = number is None or not columns
+    require(is_clear, "--marginals and --marginal are alternatives.", "leave one out.")
     return columns or number
 
 
@@ -382,7 +370,7 @@ def _merge_parameters(own_options: dict[str, Any], pairs: Sequence[str]) -> dict
 
 
 def _parse_settings(pairs: Sequence[str]) -> dict[str, str]:
-    """The method's parameters, as text; what publishing itself is told has options of its own."""
+    """The method's parameters, as text; parameters of publishing have options of their own."""
     from inspect import signature
 
     import shoal
@@ -412,7 +400,7 @@ def _publish_or_explain(
     except shoal.NotMetError as error:
         alternative = _describe_alternative(table, schema, rule, options) if explain else ""
         raise shoal.NotMetError(f"{error.fact}{alternative}", error.hint) from error
-    except shoal.Refused as error:  # what was written aside is gone: all that was found is told
+    except shoal.Refused as error:  # what was written aside is gone: all findings are shown
         click.echo(f"{error.admission}\n", err=True)
         raise
     return release
@@ -421,7 +409,7 @@ def _publish_or_explain(
 def _describe_alternative(
     table: Any, schema: Any, rule: str | None, options: dict[str, Any]
 ) -> str:
-    """What the rule would cost if any number of rows could be held back."""
+    """What the rule would cost if any number of rows could be suppressed."""
     import shoal
 
     try:
@@ -465,8 +453,8 @@ def list_warnings(release: Release) -> list[str]:
     """
     notes = [str(note) for note in release.private.get("notes", [])]
     repeats = [note for note in notes if note in release.private.get("repeats", [])]
-    bare = notes if release.private["unjudged"] else []
-    return repeats + [note for note in bare if note.startswith("no requirement is about ")]
+    unjudged = notes if release.private["unjudged"] else []
+    return repeats + [note for note in unjudged if note.startswith("no requirement is about ")]
 
 
 def _describe_place(release: Release) -> list[str]:

@@ -22,6 +22,7 @@ from shoal.cli.options import (
     format_examples,
     model_option,
     option,
+    require,
 )
 from shoal.cli.printing import EXPOSED, NOT_MET, Output
 
@@ -171,12 +172,9 @@ def command(
 
 
 def _check_output(out: Path | None, as_json: bool, shown_to_all: bool) -> None:
-    from shoal import UsageError
-
-    if out is None and not as_json:
-        raise UsageError("Nothing says where the report goes.", "add -o report.html.")
-    if shown_to_all:
-        raise UsageError("A public report shows nobody's values.", "leave --show out.")
+    has_place = out is not None or as_json
+    require(has_place, "Nothing says where the report goes.", "add -o report.html.")
+    require(not shown_to_all, "A public report shows nobody's values.", "leave --show out.")
 
 
 def _explain_refusal(composition: Mapping[str, Any]) -> str:
