@@ -24,7 +24,7 @@ demo: $(READY) ## the whole story on bundled data
 test: $(DOCS_READY) ## run the test suite (ARGS="-k csv" narrows it)
 	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal $(ARGS)
 
-test-long: $(DOCS_READY) ## run what is long by nature: kills, fuzzing, thousands of random tables
+test-long: $(DOCS_READY) ## run what is long by nature: kills, fuzzing, thousands of random tables, the built site
 	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal -m long $(ARGS)
 
 replay: $(READY) ## hold what every verb does against the recording (ARGS="ledger report" narrows it)

@@ -85,7 +85,19 @@ def run(language: str, code: str, folder: Path, environment: dict[str, str]) -> 
     return done.stdout
 
 
-@pytest.mark.parametrize("page", [p for p in PAGES if blocks(p) and p != AUDIT], ids=name_of)
+TAKING_LONG = {f"docs/how-to/{name}.md" for name in ("ci", "hospital", "ledger", "report")}
+"""Pages whose commands, reports for the most part, take a quarter of the time of all."""
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, marks=[pytest.mark.long] * (name_of(page) in TAKING_LONG))
+        for page in PAGES
+        if blocks(page) and page != AUDIT
+    ],
+    ids=name_of,
+)
 def test_every_block_of_the_page_runs(page, tmp_path, quick_command_line):
     ran = [run(language, code, tmp_path, quick_command_line) for language, code in blocks(page)]
     assert len(ran) == len(blocks(page))

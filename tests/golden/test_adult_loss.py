@@ -23,7 +23,9 @@ MOST = {
 both made elsewhere."""
 
 
-@pytest.mark.parametrize("k", MOST)
+@pytest.mark.parametrize(
+    "k", [pytest.param(k, marks=[pytest.mark.long] * (k != min(MOST))) for k in MOST]
+)
 def test_adult_loses_no_more_than_by_the_best_of_others(real_data, k):
     table, model = adult_seven(real_data), rule(f"k-anonymity k={k}")
     cuts = [method(table, model) for method in (tree_order, hilbert, mondrian)]

@@ -141,7 +141,9 @@ def test_clusters_that_break_the_rule_are_joined_and_told():
     assert k_similar(table, rule("k-anonymity k=3 & distinct-diversity l=4")).facts["joined"] > 0
 
 
-@pytest.mark.parametrize("k", MOST)
+@pytest.mark.parametrize(
+    "k", [pytest.param(k, marks=[pytest.mark.long] * (k != min(MOST))) for k in MOST]
+)
 def test_adult_loses_less_than_by_greedy_cuts(real_data, k):
     table, model = adult_seven(real_data), rule(f"k-anonymity k={k}")
     cut = k_similar(table, model)
