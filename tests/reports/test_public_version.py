@@ -36,7 +36,7 @@ def public(axis: Axis, values) -> str:
     """The public chart of a column that is published as it is, as JSON."""
     at = {leaf: i for i, leaf in enumerate(axis.leaves)}
     people = np.bincount([at[value] for value in values], minlength=axis.size).astype(float)
-    found = make_distribution(axis, people, people).discreet(FEWEST)
+    found = make_distribution(axis, people, people).redact(FEWEST)
     assert found.counts is None  # what it was drawn from stays inside
     spec = charts.chart_marginals(
         found.column,
@@ -86,7 +86,7 @@ def test_bins_are_made_for_those_between_the_outermost():
         values = np.sort(np.round(rng.normal(50, 20, size), int(rng.integers(0, 3))))
         axis = of_numbers(values)
         people = np.array([(values == leaf).sum() for leaf in axis.leaves], float)
-        found = make_distribution(axis, people, people).discreet(FEWEST)
+        found = make_distribution(axis, people, people).redact(FEWEST)
         inner = values[FEWEST:-FEWEST]
         step = found.ends[-1] - found.ends[0]
         assert found.ends[0] > inner[0] - step
@@ -100,18 +100,18 @@ def test_bins_are_made_for_those_between_the_outermost():
 
 def test_a_column_of_too_few_people_has_no_bins():
     axis = of_numbers(range(20))
-    assert make_distribution(axis, np.ones(20), np.ones(20)).discreet(FEWEST).labels == ()
+    assert make_distribution(axis, np.ones(20), np.ones(20)).redact(FEWEST).labels == ()
 
 
 def test_a_few_missing_values_stay_in_the_whole():
     axis = Axis("x", "number", "ordered", (1.0, 2.0), null=True, positions=np.array([1.0, 2.0]))
     found = make_distribution(axis, np.array([150.0, 150.0, 4.0]), np.array([150.0, 150.0, 4.0]))
-    quiet = found.discreet(FEWEST)
+    quiet = found.redact(FEWEST)
     assert (quiet.labels[-1], sum(quiet.before)) == (None, 304)
     spec = charts.chart_marginals("x", quiet.labels, quiet.before, quiet.after, fewest=FEWEST)
     assert "missing" not in json.dumps(spec)
     alone = make_distribution(axis, np.array([300.0, 0.0, 4.0]), np.array([300.0, 0.0, 4.0]))
-    assert alone.discreet(FEWEST).labels == ("all values",)
+    assert alone.redact(FEWEST).labels == ("all values",)
 
 
 # From files

@@ -72,8 +72,8 @@ def evidence(**changes) -> Evidence:
         skipped=(("order", "harbour.csv has 3 rows more."),),
         manifest={"file": "table.csv", "rule": "k-anonymity k=4", "method": "mondrian"},
         private={"held_back": 6, "loss": 0.321},
-        others=1,
-        learnt=("diagnosis",),
+        n_other_releases=1,
+        attacked_columns=("diagnosis",),
         commands=("shoal verify town/harbour.csv",),
     )
     return replace(made, **changes)
@@ -254,8 +254,10 @@ def test_public_words_are_from_a_closed_list():
     assert "secret.csv" not in public
     assert "--targets" not in public
     for name in attacks():
-        assert ATTACK_WORDING[name].assumes[0] in public
-        assert (ATTACK_WORDING[name].helps in public) == (name != "coalition")  # by insiders alone
+        assert ATTACK_WORDING[name].assumptions[0] in public
+        assert (ATTACK_WORDING[name].defence in public) == (
+            name != "coalition"
+        )  # by insiders alone
 
 
 def test_no_attack_and_no_requirement_are_said_too():
@@ -335,7 +337,7 @@ def test_bins_have_round_ends_and_count_everybody():
         assert len(found.ends) == len(found.labels) + 1
         assert (sum(found.before), sum(found.after)) == (before.sum(), after.sum())
         assert found.ends[0] <= places[0] <= places[-1] <= found.ends[-1]
-        quiet = found.discreet(10)
+        quiet = found.redact(10)
         assert all(min(bar) >= 10 for bar in zip(quiet.before, quiet.after, strict=True))
         if quiet.labels:
             assert sum(quiet.before) == before.sum()

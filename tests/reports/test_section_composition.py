@@ -122,7 +122,7 @@ def test_a_recorded_one_tells_the_reason_and_where_it_stands(series):
 
 
 def test_a_reason_is_told_also_where_nothing_or_more_speaks_against_it(series):
-    inside = series.recorded("second").composing
+    inside = series.recorded("second").composition
     assert inside.admission["overridden"]
     gone = {"overridden": False, "reasons": [], "findings": []}
     more = {"overridden": False, "admitted": False}
@@ -137,7 +137,7 @@ def test_a_reason_is_told_also_where_nothing_or_more_speaks_against_it(series):
 
 def test_people_who_are_new_to_the_ledger_are_told_inside_alone(series):
     note = "It is the first release about 'poeple'."
-    inside = series.unrecorded.composing
+    inside = series.unrecorded.composition
     found = replace(inside, admission={**inside.admission, "notes": [note], "about": "poeple"})
     assert note in str(build_composition_section(found))
     assert "poeple" not in str(build_composition_section(redact_composition(found), 10))
@@ -163,7 +163,7 @@ def test_the_public_is_told_no_names_reasons_or_small_counts(series):
 
 
 def test_a_few_people_are_never_counted_in_public(series):
-    inside = series.unrecorded.composing
+    inside = series.unrecorded.composition
     findings = [{**one, "beyond": 3, "exposed": 3} for one in inside.admission["findings"]]
     few = replace(inside, admission={**inside.admission, "findings": findings})
     plain = list_composition_facts(redact_composition(few), 10)

@@ -267,8 +267,8 @@ def test_kept_columns_are_said_to_be_left_out():
 
 def test_evidence_for_the_public_has_lost_it():
     told = Evidence(
-        rows=10, classes=1, sizes={10: 1}, risk=assess(np.array([10])), knowing=known(0.5, 0.1)
+        rows=10, classes=1, sizes={10: 1}, risk=assess(np.array([10])), knowledge=known(0.5, 0.1)
     )
     assert [isinstance(b, Fields) for b in part(build_release_page(told))][-1]
-    assert redact_evidence(told).knowing is None
+    assert redact_evidence(told).knowledge is None
     assert part(build_release_page(redact_evidence(told))) == []

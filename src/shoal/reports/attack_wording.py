@@ -1,4 +1,4 @@
-"""What a report says of an attack in fixed words: what its success means, assumes and asks for.
+"""Fixed words for each attack: what its success means, what it assumes, and what helps.
 
 The version for the public takes its words from here alone: a closed list cannot name a file, a
 column, a value or a count. An attack of somebody's own has none.
@@ -19,12 +19,11 @@ from shoal.reports.format import join_all_names
 
 @dataclass(frozen=True)
 class AttackWording:
-    """Of one attack."""
+    """What one attack's success means for a person, what it assumes, and what helps against it."""
 
-    means: str
-    """What is so for a person on whom it succeeds."""
-    assumes: tuple[str, ...]
-    helps: str
+    consequence: str
+    assumptions: tuple[str, ...]
+    defence: str
 
 
 _CERTAIN = "their value is known for certain"
@@ -50,16 +49,14 @@ ATTACK_WORDING = {
         (_KNOWN, "both releases are of one table"),
         "base the second release on the first, or judge it with everything released before",
     ),
-    "cross": AttackWording(
-        "of their class in the later release one row, or one value, can be theirs",
-        (_KNOWN, _GROWN, "the adversary knows that the person is in both releases"),
-        "base the later release on the earlier one",
-    ),
-    "forward": AttackWording(
-        "of their class in the earlier release one row, or one value, can be theirs",
-        (_KNOWN, _GROWN, "the adversary knows that the person is in both releases"),
-        "base the later release on the earlier one",
-    ),
+    **{
+        name: AttackWording(
+            f"of their class in the {narrowed} release one row, or one value, can be theirs",
+            (_KNOWN, _GROWN, "the adversary knows that the person is in both releases"),
+            "base the later release on the earlier one",
+        )
+        for name, narrowed in (("cross", "later"), ("forward", "earlier"))
+    },
     "homogeneity": AttackWording(_CERTAIN, (_KNOWN, _INSIDE), _DIVERSE),
     "intersection": AttackWording(
         _CERTAIN,
@@ -113,11 +110,11 @@ _ONCE = "publish such a table once, or judge the next with everything released b
 RANDOMISED_WORDING = {
     "linking": replace(
         ATTACK_WORDING["linking"],
-        means="their row is found",
-        helps="generalise until every row fits many people; epsilon protects the values",
+        consequence="their row is found",
+        defence="generalise until every row fits many people; epsilon protects the values",
     ),
     **{
-        name: replace(ATTACK_WORDING[name], helps=_ONCE)
+        name: replace(ATTACK_WORDING[name], defence=_ONCE)
         for name in ("backward", "complementary", "cross", "forward", "temporal")
     },
 }
@@ -126,49 +123,51 @@ OPTIONS = {"sure": 0.5, "times": 2}
 """What the words depend on, unless the finding's details say otherwise."""
 
 
-def _name(attack: str) -> str:
+def _find_base_name(attack: str) -> str:
     """The attack's own name, without the releases that it took."""
     return attack.partition(" ")[0]
 
 
-def reword_for_answers(found: Finding) -> Finding:
+def reword_for_answers(finding: Finding) -> Finding:
     """A finding on a randomised release: rules on values, and basing it on others, it refuses."""
-    marked = replace(found, details={**found.details, "answers": True})
-    helped = _name(found.attack) in RANDOMISED_WORDING
-    return replace(marked, defence=describe_defence(marked)) if helped else marked
+    marked = replace(finding, details={**finding.details, "answers": True})
+    has_wording = _find_base_name(finding.attack) in RANDOMISED_WORDING
+    return replace(marked, defence=describe_defence(marked)) if has_wording else marked
 
 
-def _words(found: Finding) -> AttackWording | None:
-    name = _name(found.attack)
-    if "adversary" in found.details:
+def _find_wording(finding: Finding) -> AttackWording | None:
+    name = _find_base_name(finding.attack)
+    if "adversary" in finding.details:
         return ANSWERS_WORDING
-    beside = RANDOMISED_WORDING.get(name) if found.details.get("answers") else None
-    return beside or ATTACK_WORDING.get(name)
+    randomised = RANDOMISED_WORDING.get(name) if finding.details.get("answers") else None
+    return randomised or ATTACK_WORDING.get(name)
 
 
-def describe_consequence(found: Finding) -> str:
+def describe_consequence(finding: Finding) -> str:
     """What is so for the people on whom an attack succeeds; nothing for one that is not known."""
-    if (words := _words(found)) is None:
+    if (wording := _find_wording(finding)) is None:
         return ""
-    return words.means.format(**{key: found.details.get(key, OPTIONS[key]) for key in OPTIONS})
+    return wording.consequence.format(
+        **{key: finding.details.get(key, OPTIONS[key]) for key in OPTIONS}
+    )
 
 
-def bracket_consequence(found: Finding) -> str:
+def bracket_consequence(finding: Finding) -> str:
     """The same, to follow a sentence."""
-    return f" ({told})" if (told := describe_consequence(found)) else ""
+    return f" ({consequence})" if (consequence := describe_consequence(finding)) else ""
 
 
-def list_assumptions(found: Finding) -> tuple[str, ...]:
+def list_assumptions(finding: Finding) -> tuple[str, ...]:
     """What an attack takes for granted."""
-    words = _words(found)
-    place = LOCATIONS.get(str(found.details.get("location")))
-    return (*(words.assumes if words else ()), *([place] if place else []))
+    wording = _find_wording(finding)
+    place = LOCATIONS.get(str(finding.details.get("location")))
+    return (*(wording.assumptions if wording else ()), *([place] if place else []))
 
 
-def describe_defence(found: Finding) -> str:
+def describe_defence(finding: Finding) -> str:
     """What helps against an attack."""
-    words = _words(found)
-    return f"{words.helps}." if words else ""
+    wording = _find_wording(finding)
+    return f"{wording.defence}." if wording else ""
 
 
 def explain_unmet_needs(attack: str, had: Collection[str] = ()) -> str:
@@ -177,19 +176,19 @@ def explain_unmet_needs(attack: str, had: Collection[str] = ()) -> str:
     ``had`` are the needs that were met, as `Needs` names them.
     """
     failed = "It could not be carried out on what was given."
-    if _name(attack) not in attacks():
+    if _find_base_name(attack) not in attacks():
         return failed
-    wanted = needs_of(_name(attack))
-    several = RELATIONS[wanted.relation][0] if wanted.relation else "two releases"
+    needs = needs_of(_find_base_name(attack))
+    several = RELATIONS[needs.relation][0] if needs.relation else "two releases"
     parts = {
-        f"{several} that fit together": wanted.releases > 1,
-        "people to look for": wanted.people and "people" not in had,
-        "a sensitive column": wanted.sensitive and "sensitive" not in had,
-        "to know how the release was made": wanted.method and "method" not in had,
-        "to know who provided the rows": wanted.provider,
-        "to be told what the adversary knows": bool(wanted.supposition_option),
+        f"{several} that fit together": needs.releases > 1,
+        "people to look for": needs.people and "people" not in had,
+        "a sensitive column": needs.sensitive and "sensitive" not in had,
+        "to know how the release was made": needs.method and "method" not in had,
+        "to know who provided the rows": needs.provider,
+        "to be told what the adversary knows": bool(needs.supposition_option),
     }
-    lacking = [part for part, so in parts.items() if so]
+    lacking = [part for part, is_lacking in parts.items() if is_lacking]
     return f"It needs {join_all_names(lacking)}." if lacking else failed
 
 
@@ -200,18 +199,18 @@ SEVERAL_CLASSES_DECIDED = (
 
 def remakes_classes(attack: str) -> bool:
     """Whether an attack makes classes again, as their publisher did."""
-    return _name(attack) in attacks() and needs_of(_name(attack)).method
+    return _find_base_name(attack) in attacks() and needs_of(_find_base_name(attack)).method
 
 
 def is_by_insiders(attack: str) -> bool:
     """Whether an attack is of those who provided the rows: no matter for the public."""
-    return _name(attack) in attacks() and needs_of(_name(attack)).provider
+    return _find_base_name(attack) in attacks() and needs_of(_find_base_name(attack)).provider
 
 
 def explain_unfit_for_answers(attack: str) -> str:
     """Why an attack has nothing to say of answers; empty: it has."""
-    wanted = needs_of(_name(attack)) if _name(attack) in attacks() else None
-    if wanted is None or wanted.reads_answers or not wanted.sensitive:
+    needs = needs_of(_find_base_name(attack)) if _find_base_name(attack) in attacks() else None
+    if needs is None or needs.reads_answers or not needs.sensitive:
         return ""
     return "It takes published values for people's own, and here they are answers."
 
@@ -219,7 +218,7 @@ def explain_unfit_for_answers(attack: str) -> str:
 # Buckets
 
 EVERYBODY_IDENTIFIED = "Everybody in the table can be found in it"
-"""What is so for everybody who is published in buckets, before anybody attacks them."""
+"""What holds for everybody who is published in buckets, before any attack."""
 
 
 def explain_exact_columns(exact: Sequence[str]) -> str:
@@ -237,12 +236,12 @@ def explain_unfit_for_buckets(attack: str, others: int) -> str:
 
     ``others`` are the releases that were given beside them.
     """
-    if _name(attack) not in attacks():
+    if _find_base_name(attack) not in attacks():
         return ""
-    wanted = needs_of(_name(attack))
-    if wanted.releases > 1:
+    needs = needs_of(_find_base_name(attack))
+    if needs.releases > 1:
         return "Buckets cannot be compared with other tables." if others else ""
-    if wanted.provider:
+    if needs.provider:
         return "Buckets do not say whose value is whose."
-    finds = wanted.people and not wanted.method  # who knows the method learns values
+    finds = needs.people and not needs.method  # who knows the method learns values
     return "It looks for people, whom anybody finds in buckets without it." if finds else ""

@@ -1,11 +1,8 @@
-"""The parts of a report that its steward answers for: the context, and who signs.
+"""The sections that a steward answers for: the context (who publishes, to whom, for what), and
+governance (who signs).
 
-ISO/IEC 27559:2022 asks for both. Shoal cannot know them; what nobody said is a line to fill in.
-
-What a steward says about a release: who publishes, to whom, for what, and who signs.
-
-Shoal cannot know these things and never invents them; what is not said stays a line to fill in,
-and what is said is printed as it is written, in the version for the public too.
+ISO/IEC 27559:2022 asks for both. Shoal cannot know them and never invents them: what is not said
+stays a line to fill in, and what is said is printed as it is written, in public too.
 """
 
 from __future__ import annotations
@@ -18,9 +15,6 @@ from typing import Any
 
 from shoal.core.errors import InputError, UsageError
 from shoal.reports.document import Code, Fact, Fields, Section, Text
-
-# What a steward says about a release: who publishes, to whom, for what, and who signs.
-
 
 CONTEXT_FIELDS = {
     "publisher": "Publisher",
@@ -48,22 +42,22 @@ ENVIRONMENTS = {
 }
 
 
-def read_context(given: Mapping[str, Any] | str | Path | None) -> dict[str, str]:
+def read_context(source: Mapping[str, Any] | str | Path | None) -> dict[str, str]:
     """The context as text by key, from a mapping or a TOML file; empty answers are left out."""
-    told = given if isinstance(given, Mapping) else _read(given)
-    found = {str(key): _text(str(key), value) for key, value in told.items()}
-    found = {key: value for key, value in found.items() if value}
-    place = found.get("environment")
+    answers = source if isinstance(source, Mapping) else _read_toml(source)
+    texts = {str(key): _to_text(str(key), value) for key, value in answers.items()}
+    context = {key: text for key, text in texts.items() if text}
+    place = context.get("environment")
     if place is not None and place not in ENVIRONMENTS:
         raise UsageError(
             "The context names an environment that is not known.",
             f'write environment = "{next(iter(ENVIRONMENTS))}", or one of '
             f"{', '.join(list(ENVIRONMENTS)[1:])}.",
         )
-    return found
+    return context
 
 
-def _read(path: str | Path | None) -> Mapping[str, Any]:
+def _read_toml(path: str | Path | None) -> Mapping[str, Any]:
     if path is None:
         return {}
     try:
@@ -78,29 +72,22 @@ def _read(path: str | Path | None) -> Mapping[str, Any]:
         ) from None
 
 
-def _text(key: str, value: Any) -> str:
+def _to_text(key: str, value: Any) -> str:
     if isinstance(value, list):
-        return ", ".join(_text(key, one) for one in value)
+        return ", ".join(_to_text(key, part) for part in value)
     if isinstance(value, str | int | float | date | datetime | time):
         return str(value).strip()
     raise InputError(f"The context's {key!r} is no text.", f'write {key} = "…".')
 
 
-# The parts of a report that its steward answers for: the context, and who signs.
-
-
-def build_context_section(told: Mapping[str, str]) -> Section:
+def build_context_section(context: Mapping[str, str]) -> Section:
     """Who publishes, to whom, for what, and against whom: as the steward wrote it."""
-    items = [Fact(words, told.get(key, "")) for key, words in CONTEXT_FIELDS.items()]
-    place = told.get("environment")
-    items = [
-        Fact(one.label, ENVIRONMENTS[place])
-        if place and one.label == CONTEXT_FIELDS["environment"]
-        else one
-        for one in items
-    ]
-    more = [key for key in told if key not in CONTEXT_FIELDS and key not in GOVERNANCE_FIELDS]
-    items += [Fact(key.replace("_", " ").capitalize(), told[key]) for key in more]
+    answers = dict(context)
+    if environment := context.get("environment"):
+        answers["environment"] = ENVIRONMENTS[environment]
+    items = [Fact(label, answers.get(key, "")) for key, label in CONTEXT_FIELDS.items()]
+    more = [key for key in context if key not in CONTEXT_FIELDS and key not in GOVERNANCE_FIELDS]
+    items += [Fact(key.replace("_", " ").capitalize(), context[key]) for key in more]
     return Section(
         "Context",
         (
@@ -112,10 +99,10 @@ def build_context_section(told: Mapping[str, str]) -> Section:
 
 
 def build_governance_section(
-    told: Mapping[str, str], made: Iterable[Fact], commands: Iterable[str]
+    context: Mapping[str, str], provenance: Iterable[Fact], commands: Iterable[str]
 ) -> Section:
-    """Who decided, and how the report is had again: ``made`` by what, with which ``commands``."""
-    signed = [Fact(words, told.get(key, "")) for key, words in GOVERNANCE_FIELDS.items()]
+    """Who decided, and how to repeat the report: the versions and the commands that made it."""
+    signed = [Fact(label, context.get(key, "")) for key, label in GOVERNANCE_FIELDS.items()]
     return Section(
         "Governance",
         ("Who answers for the release, until when, and how every number here can be checked.",),
@@ -123,7 +110,7 @@ def build_governance_section(
             Text("Decision"),
             Fields((*signed, Fact("Signature", ""))),
             Text("How to repeat this report"),
-            Fields(tuple(made)),
+            Fields(tuple(provenance)),
             Code("\n".join(commands), "Commands"),
         ),
     )

@@ -1,8 +1,7 @@
 """Demo: two hospitals of one city publish, each k-anonymous, and a reader joins the releases.
 
-The data is bundled and invented. The same story grows with what Shoal can do.
-
-The demo's page: what was seen, published and exposed, told with charts.
+The data is bundled and invented. First its page, a section for each step of the story; then the
+story itself, which runs the verbs.
 """
 
 from __future__ import annotations
@@ -33,9 +32,6 @@ from shoal.verbs.publish import publish
 from shoal.verbs.side_by_side.result import SideBySide
 from shoal.verbs.side_by_side.verb import side_by_side
 
-# The demo's page: what was seen, published and exposed, told with charts.
-
-
 HOSPITALS = {"st_anna": "St. Anna", "harbour": "Harbour"}
 """The bundled tables, and what their hospitals are called."""
 SHOWN = 8
@@ -44,7 +40,7 @@ SHOWN = 8
 
 def build_demo_page(
     linked: Finding,
-    seen: Look,
+    overview: Look,
     releases: Mapping[str, Release],
     findings: Mapping[str, Finding],
     people: Sequence[Mapping[str, str]],
@@ -56,12 +52,12 @@ def build_demo_page(
     return Page(
         "Two hospitals, one city",
         (
-            _linked(linked),
-            _table(seen),
-            _published(releases, sizes, k),
-            _joined(findings, people),
-            _defended(findings),
-            _side_by_side(sides, next(iter(findings.values()))),
+            _build_linking_section(linked),
+            _build_table_section(overview),
+            _build_release_section(releases, sizes, k),
+            _build_joining_section(findings, people),
+            _build_defence_section(findings),
+            _build_comparison_section(sides, next(iter(findings.values()))),
         ),
         lead="Two hospitals publish their patients' diagnoses, each so that every patient hides "
         "among others. Some people were patients of both. All of them are invented.",
@@ -70,8 +66,8 @@ def build_demo_page(
     )
 
 
-def _linked(found: Finding) -> Section:
-    certain, details = found.details["certain"], found.details
+def _build_linking_section(finding: Finding) -> Section:
+    certain, details = finding.details["certain"], finding.details
     return Section(
         "Names are not needed",
         (
@@ -85,8 +81,8 @@ def _linked(found: Finding) -> Section:
                     Fact("voters", f"{details['register']:,}"),
                     Fact(
                         "fit a patient's row",
-                        f"{found.people:,}",
-                        format_percent(found.people, details["register"]),
+                        f"{finding.people:,}",
+                        format_percent(finding.people, details["register"]),
                     ),
                     Fact("alone in fitting it", f"{certain:,}", "name and diagnosis together"),
                 )
@@ -96,37 +92,37 @@ def _linked(found: Finding) -> Section:
     )
 
 
-def _table(seen: Look) -> Section:
-    growth = seen.growth()
+def _build_table_section(overview: Look) -> Section:
+    growth = overview.growth()
     names, unique = [name for name, _ in growth], [count for _, count in growth]
-    roles = [(f.name, seen.schema.column(f.name).role, f.kind) for f in seen.fields]
+    roles = [(f.name, overview.schema.column(f.name).role, f.kind) for f in overview.fields]
     return Section(
         "The table",
         (
-            f"St. Anna's table has {seen.rows:,} rows, one a patient. Names go, but age, sex and "
-            f"ZIP code stay, and {seen.unique:,} patients are alone with theirs: whoever knows "
-            "these three things about a neighbour finds the neighbour's row. The day of admission "
-            "would single out nearly everybody; here it is dropped with the names.",
+            f"St. Anna's table has {overview.rows:,} rows, one a patient. Names go, but age, sex "
+            f"and ZIP code stay, and {overview.unique:,} patients are alone with theirs: whoever "
+            "knows these three things about a neighbour finds the neighbour's row. The day of "
+            "admission would single out nearly everybody; here it is dropped with the names.",
         ),
         (
-            Chart(charts.chart_unique_by_columns(names, unique, seen.rows)),
+            Chart(charts.chart_unique_by_columns(names, unique, overview.rows)),
             Table(("column", "role", "kind"), tuple(roles), "What each column is"),
         ),
     )
 
 
-def _published(
+def _build_release_section(
     releases: Mapping[str, Release], sizes: tuple[Mapping[int, int], Mapping[int, int]], k: int
 ) -> Section:
     rows = [
         (
             HOSPITALS[name],
-            one.verdict.rows,
-            one.verdict.classes,
-            int(one.verdict.judgements[0].reached),
-            f"{one.private['loss']:.3f}",
+            release.verdict.rows,
+            release.verdict.classes,
+            int(release.verdict.judgements[0].reached),
+            f"{release.private['loss']:.3f}",
         )
-        for name, one in releases.items()
+        for name, release in releases.items()
     ]
     return Section(
         "Published, and verified",
@@ -146,40 +142,42 @@ def _published(
     )
 
 
-def _joined(findings: Mapping[str, Finding], people: Sequence[Mapping[str, str]]) -> Section:
-    found = next(iter(findings.values()))
-    after = found.details["candidates_after"]
+def _build_joining_section(
+    findings: Mapping[str, Finding], people: Sequence[Mapping[str, str]]
+) -> Section:
+    finding = next(iter(findings.values()))
+    after = finding.details["candidates_after"]
     groups = Counter(
         {
             "one diagnosis left": after.get(1, 0),
             "two or three left": after.get(2, 0) + after.get(3, 0),
         }
     )
-    groups["four or more left"] = found.people - sum(groups.values())
+    groups["four or more left"] = finding.people - sum(groups.values())
     columns = ("name", "age", "sex", "zip", "diagnosis")
-    named = [tuple(people[row - 1][c] for c in columns) for row in found.worst[:SHOWN]]
+    examples = [tuple(people[row - 1][c] for c in columns) for row in finding.worst[:SHOWN]]
     return Section(
         "Joined",
         (
             "Somebody who knows that a person was in both hospitals looks the person up in both "
-            "releases and keeps the diagnoses that both allow. " + found.sentence,
+            "releases and keeps the diagnoses that both allow. " + finding.sentence,
         ),
         (
             KeyFacts(
                 (
-                    Fact("people in both", f"{found.people:,}"),
+                    Fact("people in both", f"{finding.people:,}"),
                     Fact(
                         "diagnosis exposed",
-                        f"{found.exposed:,}",
-                        format_percent(found.exposed, found.people),
+                        f"{finding.exposed:,}",
+                        format_percent(finding.exposed, finding.people),
                     ),
-                    Fact("by one release alone", f"{found.details['exposed_before']:,}"),
+                    Fact("by one release alone", f"{finding.details['exposed_before']:,}"),
                 )
             ),
-            Chart(charts.chart_candidates(found.details["candidates_before"], after)),
+            Chart(charts.chart_candidates(finding.details["candidates_before"], after)),
             Chart(charts.chart_people(dict(groups))),
             Table(
-                columns, tuple(named), "Some of the people whose diagnosis is exposed (invented)"
+                columns, tuple(examples), "Some of the people whose diagnosis is exposed (invented)"
             ),
             Callout(
                 "Both releases keep their promise. The promise says nothing about a second "
@@ -190,10 +188,10 @@ def _joined(findings: Mapping[str, Finding], people: Sequence[Mapping[str, str]]
     )
 
 
-def _defended(findings: Mapping[str, Finding]) -> Section:
+def _build_defence_section(findings: Mapping[str, Finding]) -> Section:
     rows = [
-        (rule, one.people, one.exposed, format_percent(one.exposed, one.people))
-        for rule, one in findings.items()
+        (rule, finding.people, finding.exposed, format_percent(finding.exposed, finding.people))
+        for rule, finding in findings.items()
     ]
     return Section(
         "What helps",
@@ -211,7 +209,7 @@ def _defended(findings: Mapping[str, Finding]) -> Section:
     )
 
 
-def _side_by_side(sides: SideBySide, joined: Finding) -> Section:
+def _build_comparison_section(sides: SideBySide, joined: Finding) -> Section:
     return Section(
         "Classes, or noise",
         (
@@ -233,7 +231,7 @@ def _side_by_side(sides: SideBySide, joined: Finding) -> Section:
     )
 
 
-# Demo: two hospitals of one city publish, each k-anonymous, and a reader joins the releases.
+# The story
 
 
 K = 5
@@ -249,7 +247,7 @@ EPSILONS, SEEDS = (1, 2, 4), 3
 
 @dataclass(frozen=True)
 class Demo:
-    """What happened, and the page that tells it."""
+    """What happened, and the pages that show it."""
 
     page: Path
     report: Path
@@ -262,7 +260,7 @@ class Demo:
     """Both hospitals under other guarantees, and under differential privacy."""
 
     def to_json(self) -> dict[str, Any]:
-        """The demo's facts."""
+        """The figures of every step, and where the pages lie."""
         return to_json_object(
             {
                 "edition": EDITION,
@@ -271,8 +269,8 @@ class Demo:
                 "linked": self.linked.to_json(),
                 "rows": self.look.rows,
                 "unique": self.look.unique,
-                "releases": {name: one.to_json() for name, one in self.releases.items()},
-                "findings": {name: one.to_json() for name, one in self.findings.items()},
+                "releases": {name: release.to_json() for name, release in self.releases.items()},
+                "findings": {name: finding.to_json() for name, finding in self.findings.items()},
                 "side_by_side": self.sides.to_json(),
             }
         )
@@ -286,11 +284,13 @@ class Demo:
             f"St. Anna's table has {rows:,} patients; {self.look.unique:,} "
             f"({self.look.unique / rows:.0%}) are unique by age, sex and ZIP code.",
         ]
-        lines += [f"Published {HOSPITALS[name]}: {one}" for name, one in self.releases.items()]
-        for rule, found in self.findings.items():
+        lines += [
+            f"Published {HOSPITALS[name]}: {release}" for name, release in self.releases.items()
+        ]
+        for rule, finding in self.findings.items():
             lines.append(
-                f"Joined, with {rule}: {found.exposed:,} of {found.people:,} people in both have "
-                f"their diagnosis exposed ({found.rate:.1%})."
+                f"Joined, with {rule}: {finding.exposed:,} of {finding.people:,} people in both "
+                f"have their diagnosis exposed ({finding.rate:.1%})."
             )
         lines.append(
             f"Classes and noise side by side: {self.sides.sentence} Loss is here how far columns "
@@ -339,7 +339,7 @@ def demo(out: str | Path = "shoal-demo", progress: Progress = ignore_progress) -
         "linking", bundled_path("medical.csv"), targets=bundled_path("voters.csv"), schema=TOWN
     )
     progress("looking", 0, 1)
-    seen = look(tables["st_anna"], make_hospital_schema())
+    overview = look(tables["st_anna"], make_hospital_schema())
     people = find_shared_patients(tables)
     findings: dict[str, Finding] = {}
     first: dict[str, Release] = {}
@@ -374,12 +374,12 @@ def demo(out: str | Path = "shoal-demo", progress: Progress = ignore_progress) -
         forms=(RANDOMISED, COUNTS),
         progress=progress,
     )
-    page = build_demo_page(linked, seen, first, findings, people, sizes, K, sides)
+    page = build_demo_page(linked, overview, first, findings, people, sizes, K, sides)
     path = page.write(out / "index.html")
     own, other = first.values()
-    told = report(own, others=[other], original=tables["st_anna"], progress=progress)
-    signed = told.write(out / "report.html")
-    return Demo(path, signed, linked, seen, first, findings, sides)
+    steward_report = report(own, others=[other], original=tables["st_anna"], progress=progress)
+    signed = steward_report.write(out / "report.html")
+    return Demo(path, signed, linked, overview, first, findings, sides)
 
 
 def find_shared_patients(tables: Mapping[str, Path]) -> list[dict[str, str]]:

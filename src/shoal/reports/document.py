@@ -7,8 +7,6 @@ behind every chart.
 >>> page = Page("Release", (Section("Result", ("All is well.",), (KeyFacts((Fact("k", 10),)),)),))
 >>> Page.from_json(page.to_json()) == page
 True
-
-A place in a table that says more than its text: a note below, a tone, a link.
 """
 
 from __future__ import annotations
@@ -17,6 +15,7 @@ import json
 import math
 import os
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -25,17 +24,23 @@ from shoal.core.atomic_file import write_file
 from shoal.core.errors import InputError, OutputError, UsageError
 from shoal.reports.charts.theme import PALETTE, Spec, draw_svg, join_title, tabulate_chart
 
-# A place in a table that says more than its text: a note below, a tone, a link.
+if TYPE_CHECKING:
+    import jinja2
+    import markupsafe
 
-
+EDITION = 1
 TONES = ("note", "good", "warning", "danger")
 _NEARBY = re.compile(r"(?!/)[\w./#-]+")
 _UP = ".."
+_ENDINGS = (".html", ".htm", ".json")
+_SKIP = '<a class="skip" href="#main">Skip to the report</a>'
+"""What every page has, by which it is known again."""
+_NUMERIC = re.compile(r"[<>≤≥~−-]?\s?[\d,.]+\s?%?(\s±\s[\d,.]+)?|∞|–")
 
 
 @dataclass(frozen=True)
 class NotedText:
-    """Text for a table; its lines are kept, and `backticks` set code in the note.
+    """Text in a table, with a note below it; lines are kept, `backticks` set code in the note.
 
     ``tone`` sets the text off, for a word that also reads without colour; ``link`` leads to a file
     beside the page or below it, for a page refers to nothing else.
@@ -56,20 +61,8 @@ class NotedText:
             )
 
 
-# A page: a title, sections, and blocks of seven kinds; JSON first, HTML a rendering of it.
-
-
-if TYPE_CHECKING:
-    import jinja2
-    import markupsafe
-
-EDITION = 1
 Scalar = str | int | float | bool | None
 Entry = Scalar | tuple[NotedText, ...]
-_ENDINGS = (".html", ".htm", ".json")
-_SKIP = '<a class="skip" href="#main">Skip to the report</a>'
-"""What every page has, by which it is known again."""
-_NUMERIC = re.compile(r"[<>≤≥~−-]?\s?[\d,.]+\s?%?(\s±\s[\d,.]+)?|∞|–")
 
 
 @dataclass(frozen=True)
@@ -96,7 +89,7 @@ class Table:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", tuple(self.columns))
-        rows = tuple(tuple(_entry(cell) for cell in row) for row in self.rows)
+        rows = tuple(tuple(_to_entry(cell) for cell in row) for row in self.rows)
         object.__setattr__(self, "rows", rows)
         ragged = sum(len(row) != len(self.columns) for row in rows)
         if ragged:
@@ -129,7 +122,11 @@ class Fact:
     note: str = ""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "value", _scalar(self.value))
+        object.__setattr__(self, "value", _to_scalar(self.value))
+
+
+def _to_facts(items: Iterable[Fact | dict[str, Any]]) -> tuple[Fact, ...]:
+    return tuple(item if isinstance(item, Fact) else Fact(**item) for item in items)
 
 
 @dataclass(frozen=True)
@@ -140,8 +137,7 @@ class KeyFacts:
     items: tuple[Fact, ...]
 
     def __post_init__(self) -> None:
-        made = (item if isinstance(item, Fact) else Fact(**item) for item in self.items)
-        object.__setattr__(self, "items", tuple(made))
+        object.__setattr__(self, "items", _to_facts(self.items))
 
 
 @dataclass(frozen=True)
@@ -174,8 +170,7 @@ class Fields:
     caption: str = ""
 
     def __post_init__(self) -> None:
-        made = (item if isinstance(item, Fact) else Fact(**item) for item in self.items)
-        object.__setattr__(self, "items", tuple(made))
+        object.__setattr__(self, "items", _to_facts(self.items))
 
 
 Block = Chart | Table | Callout | KeyFacts | Code | Text | Fields
@@ -215,7 +210,7 @@ class Page:
 
     def to_json(self) -> dict[str, Any]:
         """The page as plain lists, dicts and scalars, with its edition."""
-        return {"edition": EDITION, **_plain(self)}
+        return {"edition": EDITION, **_to_plain(self)}
 
     @classmethod
     def from_json(cls, document: dict[str, Any]) -> Page:
@@ -226,13 +221,13 @@ class Page:
             )
         try:
             rest = {k: v for k, v in document.items() if k not in ("edition", "sections")}
-            return cls(sections=tuple(_section(s) for s in document["sections"]), **rest)
+            return cls(sections=tuple(_read_section(s) for s in document["sections"]), **rest)
         except (KeyError, TypeError) as error:
             raise InputError("The report's JSON lacks a field or has one too many.") from error
 
     def html(self) -> str:
         """The page as one self-contained HTML document."""
-        return _environment().get_template("page.html").render(page=self, palette=PALETTE)
+        return _load_templates().get_template("page.html").render(page=self, palette=PALETTE)
 
     def write(self, path: str | os.PathLike[str]) -> Path:
         """Write ``.html`` or ``.json``, whole or not at all; returns the path.
@@ -260,21 +255,21 @@ def check_page_place(target: Path, internal: bool, name: str = "report") -> None
             f"The {name} cannot be written: its folder does not exist or is closed to you.",
             "Choose a folder you can write to.",
         )
-    if target.exists() and not _ours(target):
+    if target.exists() and not _is_own_page(target):
         raise OutputError(
             f"{target.name!r} exists and is not a {name}; it is not replaced.",
             "Name another file.",
         )
-    if internal and any(_is_release(one) for one in target.resolve().parents):
+    if internal and any(_is_release(parent) for parent in target.resolve().parents):
         raise OutputError(
             f"A {name} that is not for the public may not lie in a release folder.",
             f"Write it elsewhere{', or make it public: --public' if name == 'report' else ''}.",
         )
 
 
-def _ours(target: Path) -> bool:
-    """Whether a file is a page that was written before; an empty one is nobody's."""
-    if target.suffix == ".json" and _states(target, {"edition", "title", "sections"}):
+def _is_own_page(target: Path) -> bool:
+    """Whether a file is a page that Shoal wrote, or empty."""
+    if target.suffix == ".json" and _has_keys(target, {"edition", "title", "sections"}):
         return True
     try:
         text = target.read_text(encoding="utf-8")
@@ -285,11 +280,10 @@ def _ours(target: Path) -> bool:
 
 def _is_release(folder: Path) -> bool:
     """Whether a release lies there: its manifest says what file and columns it publishes."""
-    return _states(folder / "manifest.json", {"edition", "file", "columns"})
+    return _has_keys(folder / "manifest.json", {"edition", "file", "columns"})
 
 
-def _states(path: Path, keys: set[str]) -> bool:
-    """Whether a file is a JSON object with these keys; one that is not there is none."""
+def _has_keys(path: Path, keys: set[str]) -> bool:
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -297,33 +291,32 @@ def _states(path: Path, keys: set[str]) -> bool:
     return isinstance(document, dict) and keys <= document.keys()
 
 
-def _plain(value: Any) -> Any:
+def _to_plain(value: Any) -> Any:
     """Dataclasses as dicts (a block with its kind), tuples as lists."""
     if hasattr(value, "__dataclass_fields__"):
         kind = {"kind": value.kind} if hasattr(value, "kind") else {}
-        return kind | {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
-    return [_plain(v) for v in value] if isinstance(value, tuple | list) else value
+        return kind | {f.name: _to_plain(getattr(value, f.name)) for f in fields(value)}
+    return [_to_plain(v) for v in value] if isinstance(value, tuple | list) else value
 
 
-def _section(document: dict[str, Any]) -> Section:
-    blocks = tuple(_block(dict(block)) for block in document["blocks"])
-    return Section(document["heading"], tuple(document["paragraphs"]), blocks)
+def _read_section(document: dict[str, Any]) -> Section:
+    blocks = []
+    for block in document["blocks"]:
+        values = dict(block)
+        blocks.append(_KINDS[values.pop("kind")](**values))
+    return Section(document["heading"], tuple(document["paragraphs"]), tuple(blocks))
 
 
-def _block(document: dict[str, Any]) -> Block:
-    return _KINDS[document.pop("kind")](**document)
-
-
-def _entry(value: Any) -> Entry:
-    """What stands in a table: several with notes are one below the other."""
+def _to_entry(value: Any) -> Entry:
+    """What stands in a table; several texts with notes stand one below the other."""
     if isinstance(value, list | tuple):
-        return tuple(NotedText(**one) if isinstance(one, dict) else one for one in value)
+        return tuple(NotedText(**part) if isinstance(part, dict) else part for part in value)
     if isinstance(value, dict):
         return (NotedText(**value),)
-    return (value,) if isinstance(value, NotedText) else _scalar(value)
+    return (value,) if isinstance(value, NotedText) else _to_scalar(value)
 
 
-def _scalar(value: Any) -> Scalar:
+def _to_scalar(value: Any) -> Scalar:
     """A cell that JSON can hold; numpy's numbers become Python's, infinity becomes its sign."""
     if hasattr(value, "item"):
         value = value.item()
@@ -332,10 +325,10 @@ def _scalar(value: Any) -> Scalar:
     return value if value is None or isinstance(value, str | int | float) else str(value)
 
 
-def _shown(value: Entry) -> str:
+def _format_cell(value: Entry) -> str:
     """A cell as people read it: thousands separated, three significant digits, a dash for none."""
     if isinstance(value, tuple):
-        return "\n".join(one.text for one in value)
+        return "\n".join(part.text for part in value)
     if value is None:
         return "–"
     if isinstance(value, bool):
@@ -347,16 +340,16 @@ def _shown(value: Entry) -> str:
     return value
 
 
-def _aligned(rows: tuple[tuple[Entry, ...], ...]) -> list[bool]:
+def _find_numeric_columns(rows: tuple[tuple[Entry, ...], ...]) -> list[bool]:
     """Which columns hold only numbers, to be set flush right; one with notes is text."""
     return [
-        not any(isinstance(cell, tuple) and any(one.note for one in cell) for cell in column)
-        and all(_NUMERIC.fullmatch(_shown(cell)) for cell in column)
+        not any(isinstance(cell, tuple) and any(part.note for part in cell) for cell in column)
+        and all(_NUMERIC.fullmatch(_format_cell(cell)) for cell in column)
         for column in zip(*rows, strict=True)
     ]
 
 
-def _inline(text: str) -> markupsafe.Markup:
+def _mark_up_code(text: str) -> markupsafe.Markup:
     """Escaped text in which `backticks` set code."""
     from markupsafe import Markup, escape
 
@@ -369,18 +362,13 @@ def _inline(text: str) -> markupsafe.Markup:
     )
 
 
-def _drawn(spec: Spec) -> markupsafe.Markup:
+def _draw_chart(spec: Spec) -> markupsafe.Markup:
     from markupsafe import Markup
 
     return Markup(draw_svg(spec, heading=False))  # escaped by the drawing: it is well-formed XML
 
 
-def _behind(spec: Spec) -> Table:
-    """The numbers of a chart as a table."""
-    return Table(*tabulate_chart(spec))
-
-
-def _environment() -> jinja2.Environment:
+def _load_templates() -> jinja2.Environment:
     import jinja2
 
     environment = jinja2.Environment(
@@ -391,12 +379,12 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {
-        "aligned": _aligned,
-        "behind": _behind,
-        "drawn": _drawn,
+        "numeric_columns": _find_numeric_columns,
+        "chart_table": lambda spec: Table(*tabulate_chart(spec)),
+        "draw": _draw_chart,
         "headline": join_title,
-        "inline": _inline,
-        "shown": _shown,
+        "inline": _mark_up_code,
+        "format_cell": _format_cell,
     }
     environment.tests["noted"] = lambda value: isinstance(value, tuple)
     return environment

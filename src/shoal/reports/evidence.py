@@ -72,29 +72,26 @@ class Evidence:
     """What the table reaches for each model."""
     findings: tuple[Finding, ...] = ()
     skipped: tuple[tuple[str, str], ...] = ()
-    knowing: KnowledgeEvidence | None = None
+    knowledge: KnowledgeEvidence | None = None
     """The worst that knowledge beyond the table could do; never for the public."""
-    colluding: CollusionEvidence | None = None
+    collusion: CollusionEvidence | None = None
     """How the release stands against its own providers, where the private companion knows them."""
-    promised: Mapping[str, Any] | None = None
-    """What noise promises, what that means, and what answers tell; None without noise."""
-    composing: CompositionEvidence | None = None
-    """How it stands beside earlier releases, and beside those that others may make."""
+    promise: Mapping[str, Any] | None = None
+    """What noise promises, what that means, and what answers say; None without noise."""
+    composition: CompositionEvidence | None = None
+    """How it stands together with earlier releases, and with those that others may make."""
     context: Mapping[str, str] = field(default_factory=dict)
     manifest: Mapping[str, Any] = field(default_factory=dict)
     """Empty for a table that Shoal did not make."""
     private: Mapping[str, Any] = field(default_factory=dict)
-    """What the private companion knows: rows held back, loss."""
+    """What the private companion knows: suppressed rows, loss."""
     hashes: Mapping[str, str] = field(default_factory=dict)
-    others: int = 0
+    n_other_releases: int = 0
     """How many other releases were attacked together with this one."""
-    people: bool = False
-    """Whether there were people to look for."""
-    learnt: tuple[str, ...] = ()
-    """The columns that attacks tried to learn."""
-    unlearnt: tuple[str, ...] = ()
-    """Sensitive columns that no attack tried to learn."""
-    unjudged: tuple[str, ...] = ()
+    has_targets: bool = False
+    attacked_columns: tuple[str, ...] = ()
+    unattacked_columns: tuple[str, ...] = ()
+    columns_without_rule: tuple[str, ...] = ()
     """Sensitive columns that no requirement is about, where there is one."""
     limit: float | None = None
     commands: tuple[str, ...] = ()
@@ -108,48 +105,53 @@ class Evidence:
         return self.fewest > 1
 
     @property
-    def buckets(self) -> bool:
-        """Whether its classes are buckets: columns are exact, and values are anybody's there."""
+    def in_buckets(self) -> bool:
+        """Whether classes are buckets: columns are exact, values are permuted within each."""
         return publishes_buckets(self.manifest)
 
     @property
     def releasable(self) -> bool:
         """Whether it may be released at all: not where its noise comes from a seed."""
-        return self.promised is None or bool(self.promised["releasable"])
+        return self.promise is None or bool(self.promise["releasable"])
 
     @property
-    def kept(self) -> tuple[str, ...]:
+    def kept_columns(self) -> tuple[str, ...]:
         """The columns that are published as they are and that no requirement judges."""
-        return tuple(one.name for one in self.columns if one.role == "keep")
+        return tuple(column.name for column in self.columns if column.role == "keep")
 
     @property
     def worst(self) -> Finding | None:
         """The attack that exposes the largest share of people: findings come ranked by it."""
-        successful = (one for one in self.findings if one.exposed)
+        successful = (finding for finding in self.findings if finding.exposed)
         return next(successful, self.findings[0] if self.findings else None)
 
     @property
-    def surest(self) -> Finding | None:
-        """The attack that leaves the least doubt about somebody, by the column where it does."""
-        each = (one for found in self.findings for one in found.per_column)
-        return max(each, key=lambda one: one.sure, default=None)
+    def most_confident(self) -> Finding | None:
+        """The attack that leaves the least doubt about somebody, on the column where it does."""
+        by_column = (each for finding in self.findings for each in finding.per_column)
+        return max(by_column, key=lambda finding: finding.sure, default=None)
+
+    def find_worst(self, column: str) -> Finding | None:
+        """The worst that an attack found of one column."""
+        return next((finding for finding in self.by_column if finding.on == column), None)
 
     @property
     def by_column(self) -> tuple[Finding, ...]:
-        """Of each column that is learnt the worst that an attack found, the worst column first."""
+        """The worst finding on each attacked column, the worst column first."""
         return select_worst_by_column(self.findings)
 
     @property
-    def several(self) -> bool:
+    def attacks_several_columns(self) -> bool:
         """Whether attacks tried to learn more than one column."""
-        return len(self.learnt) > 1
+        return len(self.attacked_columns) > 1
 
-    def named(self, found: Finding) -> str:
-        """An attack by its name, and where several columns are learnt by the column too."""
-        return f"{found.attack} on {found.on}" if self.several and found.on else found.attack
+    def name_attack(self, finding: Finding) -> str:
+        """An attack by its name, and where several columns are attacked by the column too."""
+        with_column = self.attacks_several_columns and finding.on
+        return f"{finding.attack} on {finding.on}" if with_column else finding.attack
 
     @property
-    def exceeded(self) -> tuple[Finding, ...]:
-        """The findings above the limit."""
+    def above_limit(self) -> tuple[Finding, ...]:
+        """The findings above the limit; where none is set, no finding is."""
         limit = 1.0 if self.limit is None else self.limit
-        return tuple(one for one in self.findings if one.rate > limit)
+        return tuple(finding for finding in self.findings if finding.rate > limit)

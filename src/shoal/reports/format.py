@@ -3,7 +3,7 @@
 A share is never rounded to nothing or to everything: what reads 0% or 100% is exactly that.
 
 What is published (``fewest`` above 1) is made of rounded counts alone: a share divides a rounded
-part by a rounded whole, so that it tells no more than the two, and of few people none is told.
+part by a rounded whole, so it discloses no more than the two; of few people none is stated.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from shoal.reports.charts.theme import Spec, clean_text
 
 ENOUGH = 10
-"""A share is told of this many times ``fewest`` people or more: of less it would be too coarse."""
+"""A share is stated of this many times ``fewest`` people or more: of fewer it is too coarse."""
 UNDISCLOSED_SHARE = "an untold share"
 """What stands, also inside a sentence, for a share of too few people."""
 
@@ -115,7 +115,7 @@ def state_count(count: float, fewest: int = 1) -> str:
 
 
 def has_enough_people(whole: float, fewest: int = 1) -> bool:
-    """Whether these are enough people to tell shares of them.
+    """Whether these are enough people to state shares of them.
 
     >>> has_enough_people(5), has_enough_people(80, 10), has_enough_people(120, 10)
     (True, False, True)
@@ -137,7 +137,7 @@ def state_share(part: float, whole: float, fewest: int = 1) -> str:
         return format_percent(part, whole)
     if not has_enough_people(whole, fewest):
         return UNDISCLOSED_SHARE
-    return _bounded(part, whole, round_count(whole, fewest), fewest)
+    return _bound_share(part, whole, round_count(whole, fewest), fewest)
 
 
 def round_share(part: float, whole: float, fewest: int = 1) -> float:
@@ -152,7 +152,7 @@ def round_share(part: float, whole: float, fewest: int = 1) -> float:
         return part / whole if whole else 0.0
     if not has_enough_people(whole, fewest):
         return 0.0
-    return min(100, _per_cent(round_count(part, fewest), round_count(whole, fewest))) / 100
+    return min(100, _round_percent(round_count(part, fewest), round_count(whole, fewest))) / 100
 
 
 def make_share_bars(
@@ -161,7 +161,7 @@ def make_share_bars(
     """What is drawn of counts that make up a total, or a part of it: adds up as they do.
 
     To be published, the whole is the sum of the rounded parts, all those with too few people to
-    be told being one part: parts and whole are rounded alike, so the shares make 100%.
+    be stated being one part: parts and whole are rounded alike, so the shares make 100%.
 
     >>> [bar["text"] for bar in make_share_bars([155, 145], fewest=10)]
     ['52%', '48%']
@@ -179,28 +179,32 @@ def make_share_bars(
             }
             for n in counts
         ]
-    told = [round_count(n, fewest) for n in counts]
+    rounded = [round_count(n, fewest) for n in counts]
     few = total - sum(n for n in counts if n >= fewest)
-    whole = sum(told) + round_count(few, fewest)
-    texts = [_bounded(n, total, whole, fewest) for n in counts]
+    whole = sum(rounded) + round_count(few, fewest)
+    texts = [_bound_share(n, total, whole, fewest) for n in counts]
     return [
-        {"share": _per_cent(n, whole) / 100, "text": text, "brief": "0" if text == "0%" else text}
-        for n, text in zip(told, texts, strict=True)
+        {
+            "share": _round_percent(n, whole) / 100,
+            "text": text,
+            "brief": "0" if text == "0%" else text,
+        }
+        for n, text in zip(rounded, texts, strict=True)
     ]
 
 
-def _bounded(part: float, exact: float, whole: int, fewest: int) -> str:
+def _bound_share(part: float, exact: float, whole: int, fewest: int) -> str:
     """Whole per cents of a rounded whole; everybody and nobody only where that is exactly so."""
     if part <= 0 or part >= exact:
         return "0%" if part <= 0 else "100%"
     edge = min(100, math.ceil(100 * fewest / whole)) if whole else 100
-    told = round_count(part, fewest)
-    if not told:
+    rounded = round_count(part, fewest)
+    if not rounded:
         return f"<{edge}%"
-    if told >= whole:
+    if rounded >= whole:
         return f">{100 - edge}%"
-    return f"{_per_cent(told, whole)}%"
+    return f"{_round_percent(rounded, whole)}%"
 
 
-def _per_cent(part: int, whole: int) -> int:
+def _round_percent(part: int, whole: int) -> int:
     return math.floor(100 * part / whole + 0.5) if whole else 0

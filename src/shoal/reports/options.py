@@ -1,4 +1,4 @@
-"""What a report is asked about, and the commands to have it again."""
+"""The request for a report, and the commands that repeat it."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from shoal.engines.one_row import OneRowSource
 from shoal.reports.sections.knowledge import PIECES
 
 _NAMES = ("--about", "--prior")
-"""What names no file: it may have a slash in it."""
+"""Flags whose values are no files: they may have a slash in them."""
 MIN_THRESHOLD = 0.001
 """The smallest threshold of risk: one in a thousand."""
 
 
 @dataclass(frozen=True)
 class ReportRequest:
-    """What a report is asked about."""
+    """Everything that `shoal.report` was asked for, checked."""
 
     release: Any
     others: tuple[Any, ...] = ()
@@ -51,7 +51,7 @@ class ReportRequest:
     prior: Any = None
     """What somebody believes of a person before, where the release is of noise."""
     people: int | None = None
-    """How many people it is about, there; None: as many as it says itself."""
+    """How many people a release of noise is about; None: as many as it states itself."""
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -79,57 +79,59 @@ def parse_threshold(risk: Number) -> Fraction:
         ) from None
 
 
-def _path(source: Any) -> str | None:
-    """Where a source lies; None for a table in memory."""
+def _find_path(source: Any) -> str | None:
+    """None for a table in memory."""
     if isinstance(source, Release):
         return str(source.folder)
     return str(source) if isinstance(source, str | Path | OneRowSource) else None
 
 
-def _name(source: Any) -> str:
-    """What a source is called, without the folders above it; a table in memory has no name."""
-    path = _path(source)
+def _name_source(source: Any) -> str:
+    """A source without the folders above it; a table in memory has no name."""
+    path = _find_path(source)
     return "TABLE" if path is None else Path(path).name or path
 
 
-def list_commands(given: ReportRequest) -> tuple[str, ...]:
-    """What to type to have every number again; a schema that flags cannot say is schema.toml."""
-    roles = _roles(given.schema)
-    rule = [] if given.rule is None else ["-m", str(given.rule)]
-    keep = ["--accept-keep"] if given.settings.get("accept_keep") else []
-    relation = str(given.settings.get("relation", "")).replace(" ", "-")
-    named = {
-        "--original": given.original,
-        "--targets": given.targets,
-        "--control": given.control,
-        "--context": "context.toml" if isinstance(given.context, Mapping) else given.context,
-        "--ledger": _ledger(given.ledger),
-        "--key": given.key,
-        "--about": given.about,
-        "--limit": given.limit,
-        "--pieces": None if given.pieces == PIECES else given.pieces,
-        "--sample": given.settings.get("sample"),
-        "--prior": None if isinstance(given.prior, Mapping) else given.prior,
-        "--people": given.people,
-        "--threshold": None if given.threshold is None else str(given.threshold),
-        "--seed": str(given.seed),
+def list_commands(request: ReportRequest) -> tuple[str, ...]:
+    """What to type to repeat every number; a schema that flags cannot express is schema.toml."""
+    roles = _write_roles(request.schema)
+    rule = [] if request.rule is None else ["-m", str(request.rule)]
+    keep = ["--accept-keep"] if request.settings.get("accept_keep") else []
+    relation = str(request.settings.get("relation", "")).replace(" ", "-")
+    values_by_flag = {
+        "--original": request.original,
+        "--targets": request.targets,
+        "--control": request.control,
+        "--context": "context.toml" if isinstance(request.context, Mapping) else request.context,
+        "--ledger": _name_ledger(request.ledger),
+        "--key": request.key,
+        "--about": request.about,
+        "--limit": request.limit,
+        "--pieces": None if request.pieces == PIECES else request.pieces,
+        "--sample": request.settings.get("sample"),
+        "--prior": None if isinstance(request.prior, Mapping) else request.prior,
+        "--people": request.people,
+        "--threshold": None if request.threshold is None else str(request.threshold),
+        "--seed": str(request.seed),
     }
-    flags = [part for one in given.others for part in ("--with", _name(one))]
-    flags += [part for name in given.columns for part in ("--on", name)]
-    for flag, value in named.items():
-        word = _word if flag not in _NAMES else str
-        flags += [] if value is None else [flag, word(value)]
+    flags = [part for release in request.others for part in ("--with", _name_source(release))]
+    flags += [part for name in request.columns for part in ("--on", name)]
+    for flag, value in values_by_flag.items():
+        write = _write_value if flag not in _NAMES else str
+        flags += [] if value is None else [flag, write(value)]
     flags += [f"--{relation}"] if relation else []
-    flags += ["--show"] if given.show else []
-    own = _name(given.release)
-    told = [["shoal", "report", own, *flags, *roles, *rule, *keep, "-o", "report.html"]]
+    flags += ["--show"] if request.show else []
+    release_name = _name_source(request.release)
+    command_lines = [
+        ["shoal", "report", release_name, *flags, *roles, *rule, *keep, "-o", "report.html"]
+    ]
     if rule or not roles:
-        told.insert(0, ["shoal", "verify", own, *roles, *rule, *keep])
-    return tuple(shlex.join(line) for line in told)
+        command_lines.insert(0, ["shoal", "verify", release_name, *roles, *rule, *keep])
+    return tuple(shlex.join(line) for line in command_lines)
 
 
-def _roles(schema: Schema | None) -> list[str]:
-    """A schema as flags, where it says nothing but roles; else as a file."""
+def _write_roles(schema: Schema | None) -> list[str]:
+    """As flags where the schema holds roles alone, else as a file."""
     if schema is None:
         return []
     if any(column != Column(column.name, column.role) for column in schema.columns):
@@ -137,13 +139,13 @@ def _roles(schema: Schema | None) -> list[str]:
     return [part for column in schema.columns for part in (f"--{column.role}", column.name)]
 
 
-def _ledger(where: Any) -> str | None:
-    """What a ledger is called: a file by its name; an address may hold a password."""
-    if where is None:
+def _name_ledger(ledger: Any) -> str | None:
+    """A file by its name; an address may hold a password."""
+    if ledger is None:
         return None
-    text = str(where) if isinstance(where, str | Path) else ""
+    text = str(ledger) if isinstance(ledger, str | Path) else ""
     return "LEDGER" if not text or "://" in text else text
 
 
-def _word(value: Any) -> str:
-    return str(value) if isinstance(value, int | float) else _name(value)
+def _write_value(value: Any) -> str:
+    return str(value) if isinstance(value, int | float) else _name_source(value)

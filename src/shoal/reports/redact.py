@@ -45,7 +45,7 @@ from shoal.reports.sections.collusion import CollusionEvidence
 from shoal.reports.sections.composition import CompositionEvidence
 
 FEWEST = 10
-"""The public version tells nothing that fewer people than this stand behind."""
+"""The public version states nothing that fewer people than this stand behind."""
 PUBLIC_DETAILS = (
     "candidates_before",
     "candidates_after",
@@ -59,7 +59,7 @@ PUBLIC_DETAILS = (
 )
 """The details of a finding that a public page uses: options, and counts that it rounds."""
 PUBLIC_ANSWER_DETAILS = ("epsilon", "largest_prior", "foretold", "bound")
-"""What homogeneity says of answers besides: it follows from the published file alone."""
+"""What homogeneity adds about answers: it follows from the published file alone."""
 PUBLIC_FINDING_FIELDS = (
     "attack",
     "on",
@@ -70,7 +70,7 @@ PUBLIC_FINDING_FIELDS = (
     "exceeds",
     "answered_by",
 )
-"""What the public is told of a ledger's finding, beside what helps in fixed words."""
+"""What the public learns of a ledger's finding, besides what helps in fixed words."""
 NO_FORECAST = (
     "None is made: answers exclude no value, whatever they are joined with. What they say together "
     "with other releases made by noise is bounded by the sum of all epsilons."
@@ -79,13 +79,13 @@ NO_FORECAST = (
 
 
 def redact_evidence(evidence: Evidence, fewest: int = FEWEST) -> Evidence:
-    """The evidence without what is not for the public; no count below ``fewest`` will be told."""
+    """The evidence without what is not for the public; no count below ``fewest`` is stated."""
     published = [column for column in evidence.columns if column.fate != DROPPED]
     by_outsiders = [f for f in evidence.findings if not is_by_insiders(f.attack)]
     return replace(
         evidence,
         columns=tuple(replace(column, labels=None) for column in published),
-        distributions=tuple(column.discreet(fewest) for column in evidence.distributions),
+        distributions=tuple(column.redact(fewest) for column in evidence.distributions),
         verdict=None if evidence.verdict is None else redact_verdict(evidence.verdict),
         measured=(),
         findings=tuple(map(redact_finding, by_outsiders)),
@@ -94,9 +94,9 @@ def redact_evidence(evidence: Evidence, fewest: int = FEWEST) -> Evidence:
             for attack, _ in evidence.skipped
             if not is_by_insiders(attack)
         ),
-        knowing=None,
-        colluding=redact_collusion(evidence.colluding),
-        composing=_redact_composition_of(evidence),
+        knowledge=None,
+        collusion=redact_collusion(evidence.collusion),
+        composition=_redact_composition_of(evidence),
         private={},
         commands=(),
         fewest=fewest,
@@ -155,10 +155,10 @@ def write_public_sentence(finding: Finding, fewest: int) -> str:
 
 def list_public_facts(finding: Finding, evidence: Evidence) -> dict[str, str]:
     """What everybody may know of a finding, for programs: whom it succeeds on, rounded."""
-    learnt = {"on": finding.on} if evidence.several else {}
+    column = {"on": finding.on} if evidence.attacks_several_columns else {}
     return {
         "attack": finding.attack,
-        **learnt,
+        **column,
         "exposed": state_count(finding.exposed, evidence.fewest),
         "people": state_count(finding.people, evidence.fewest),
     }
@@ -166,9 +166,9 @@ def list_public_facts(finding: Finding, evidence: Evidence) -> dict[str, str]:
 
 def redact_collusion(collusion: CollusionEvidence | None) -> CollusionEvidence | None:
     """What the manifest and the verdict say too; nothing where no promise was made."""
-    if collusion is None or not collusion.promised:
+    if collusion is None or not collusion.promises:
         return None
-    return replace(collusion, found=(), why="")
+    return replace(collusion, results=(), why="")
 
 
 def redact_composition(composition: CompositionEvidence | None) -> CompositionEvidence | None:
@@ -196,8 +196,8 @@ def redact_composition(composition: CompositionEvidence | None) -> CompositionEv
 
 
 def _redact_composition_of(evidence: Evidence) -> CompositionEvidence | None:
-    composition = redact_composition(evidence.composing)
-    if composition is None or evidence.promised is None or not composition.why:
+    composition = redact_composition(evidence.composition)
+    if composition is None or evidence.promise is None or not composition.why:
         return composition
     return replace(composition, why=NO_FORECAST)  # why answers have none is no secret
 
@@ -209,7 +209,7 @@ def _redact_joint(finding: Mapping[str, Any]) -> dict[str, Any]:
         "answered_by": bool(finding["answered_by"]),
         "entries": [],
         "sentence": "",
-        "defence": "" if wording is None else wording.helps,
+        "defence": "" if wording is None else wording.defence,
     }
 
 
@@ -226,9 +226,11 @@ def _explain_skipped(attack: str, evidence: Evidence) -> str:
     # An attack that ran on some of the columns is listed with the column it did not run on.
     if any(attack.startswith(f"{finding.attack} on ") for finding in evidence.findings):
         return "It could not be carried out on this column."
-    if evidence.buckets and (reason := explain_unfit_for_buckets(attack, evidence.others)):
+    if evidence.in_buckets and (
+        reason := explain_unfit_for_buckets(attack, evidence.n_other_releases)
+    ):
         return reason
-    if evidence.promised is not None and (reason := explain_unfit_for_answers(attack)):
+    if evidence.promise is not None and (reason := explain_unfit_for_answers(attack)):
         return reason
     if (
         evidence.manifest
@@ -237,8 +239,8 @@ def _explain_skipped(attack: str, evidence: Evidence) -> str:
     ):
         return SEVERAL_CLASSES_DECIDED
     needs = {
-        "people": evidence.people,
-        "sensitive": bool(evidence.learnt),
+        "people": evidence.has_targets,
+        "sensitive": bool(evidence.attacked_columns),
         "method": bool(evidence.manifest),
     }
     return explain_unmet_needs(attack, [need for need, is_met in needs.items() if is_met])

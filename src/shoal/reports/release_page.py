@@ -1,8 +1,8 @@
-"""From evidence to a page. Its parts follow ISO/IEC 27559:2022, Privacy enhancing data
-de-identification framework: context, data, identifiability with adversarial testing, mitigation,
-governance.
+"""The report of a release of rows: from evidence to a page, where nothing is read or measured.
 
-A pure function: nothing is read or measured here. What nobody said is left as a line to fill in.
+Its sections follow ISO/IEC 27559:2022, Privacy enhancing data de-identification framework: context,
+data, identifiability with adversarial testing, mitigation, governance. What nobody said is left as
+a line to fill in.
 """
 
 from __future__ import annotations
@@ -43,11 +43,13 @@ from shoal.reports.format import (
     state_share,
 )
 from shoal.reports.redact import list_public_facts
-from shoal.reports.sections.collusion import build_collusion_section as insiders
-from shoal.reports.sections.composition import build_composition_section as beside
-from shoal.reports.sections.composition import list_composition_facts as composed
-from shoal.reports.sections.differential_privacy import build_promise_section as noise
-from shoal.reports.sections.differential_privacy import render_promise_warnings, summarise_promise
+from shoal.reports.sections.collusion import build_collusion_section
+from shoal.reports.sections.composition import build_composition_section, list_composition_facts
+from shoal.reports.sections.differential_privacy import (
+    render_promise,
+    render_promise_warnings,
+    summarise_promise,
+)
 from shoal.reports.sections.identifiability import (
     HIGH_CONFIDENCE,
     build_identifiability_section,
@@ -58,203 +60,195 @@ TITLE = "Privacy report"
 
 
 def build_release_page(evidence: Evidence, title: str | None = None, version: str = "") -> Page:
-    """The report: for its publisher, or of evidence that is `publishable` for everybody."""
+    """The report: for its publisher, or of redacted evidence for everybody."""
     return Page(
         title or TITLE,
         (
-            _summary(evidence),
+            _build_summary(evidence),
             build_context_section(evidence.context),
-            _data(evidence),
+            _build_data_section(evidence),
             build_identifiability_section(evidence),
-            *noise(evidence.promised),
-            *insiders(evidence.colluding, evidence.kept),
-            *beside(evidence.composing, evidence.fewest),
-            _mitigation(evidence),
-            _governance(evidence, version),
+            *([] if evidence.promise is None else [render_promise(evidence.promise)]),
+            *build_collusion_section(evidence.collusion, evidence.kept_columns),
+            *build_composition_section(evidence.composition, evidence.fewest),
+            _build_mitigation_section(evidence),
+            _build_governance_section(evidence, version),
         ),
         lead=write_release_lead(evidence),
-        foot=_foot(evidence, version),
+        foot=_write_foot(evidence, version),
         data=list_release_facts(evidence),
     )
 
 
 def list_release_facts(evidence: Evidence) -> dict[str, Any]:
     """The outcome for programs: whether the requirement holds, and what each attack found."""
-    verdict, fewest = evidence.verdict, evidence.fewest
-    told: dict[str, Any] = {
+    verdict = evidence.verdict
+    facts: dict[str, Any] = {
         "public": evidence.public,
-        "buckets": evidence.buckets,
+        "buckets": evidence.in_buckets,
         "holds": None if verdict is None else verdict.holds and evidence.releasable,
         "threshold": evidence.risk.threshold,
         "limit": evidence.limit,
-        "exceeded": [one.attack for one in evidence.exceeded],
-        "kept": list(evidence.kept),
-        "sensitive": [_column_facts(name, evidence) for name in _columns(evidence)],
-        "unjudged": list(evidence.unjudged),
+        "exceeded": [finding.attack for finding in evidence.above_limit],
+        "kept": list(evidence.kept_columns),
+        "sensitive": [_list_column_facts(name, evidence) for name in _rank_columns(evidence)],
+        "unjudged": list(evidence.columns_without_rule),
         "skipped": [{"attack": name, "why": why} for name, why in evidence.skipped],
-        "composition": composed(evidence.composing, fewest),
-        "privacy": evidence.promised,
+        "composition": list_composition_facts(evidence.composition, evidence.fewest),
+        "privacy": evidence.promise,
     }
     if evidence.public:
-        return {**told, "findings": [list_public_facts(one, evidence) for one in evidence.findings]}
+        return {
+            **facts,
+            "findings": [list_public_facts(finding, evidence) for finding in evidence.findings],
+        }
     return {
-        **told,
+        **facts,
         "rows": evidence.rows,
         "classes": evidence.classes,
         "verdict": None if verdict is None else verdict.to_json(),
         "risk": to_json_value(evidence.risk.to_dict()),
-        "findings": [one.to_json() for one in evidence.findings],
-        "knowledge": None if evidence.knowing is None else evidence.knowing.to_json(),
-        "colluding": None if evidence.colluding is None else evidence.colluding.to_json(),
+        "findings": [finding.to_json() for finding in evidence.findings],
+        "knowledge": None if evidence.knowledge is None else evidence.knowledge.to_json(),
+        "colluding": None if evidence.collusion is None else evidence.collusion.to_json(),
     }
 
 
-def _columns(evidence: Evidence) -> list[str]:
-    """The sensitive columns and others that are learnt; those first by which most are exposed."""
-    ranked = [one.on for one in evidence.by_column]
-    return list(dict.fromkeys((*ranked, *evidence.learnt, *evidence.unlearnt)))
+def _rank_columns(evidence: Evidence) -> list[str]:
+    """The sensitive columns and others that are attacked, those that expose most people first."""
+    ranked = [finding.on for finding in evidence.by_column]
+    return list(dict.fromkeys((*ranked, *evidence.attacked_columns, *evidence.unattacked_columns)))
 
 
-def _column_facts(name: str, evidence: Evidence) -> dict[str, Any]:
-    """What is known of one sensitive column: whether a requirement is about it, and the worst that
-    an attack found.
-    """
-    worst = next((one for one in evidence.by_column if one.on == name), None)
-    judged = None if evidence.verdict is None else name not in evidence.unjudged
-    told: dict[str, Any] = {"on": name, "judged": judged, "attack": worst and worst.attack}
+def _list_column_facts(name: str, evidence: Evidence) -> dict[str, Any]:
+    worst = evidence.find_worst(name)
+    has_rule = None if evidence.verdict is None else name not in evidence.columns_without_rule
+    facts: dict[str, Any] = {"on": name, "judged": has_rule, "attack": worst and worst.attack}
     if evidence.public:
         exposed = None if worst is None else state_count(worst.exposed, evidence.fewest)
-        return {**told, "exposed": exposed}
-    numbers = ("exposed", "people", "rate", "sure", "guessing")
-    return {**told, **{key: None if worst is None else getattr(worst, key) for key in numbers}}
+        return {**facts, "exposed": exposed}
+    keys = ("exposed", "people", "rate", "sure", "guessing")
+    return {**facts, **{key: None if worst is None else getattr(worst, key) for key in keys}}
 
 
 def write_release_lead(evidence: Evidence) -> str:
     """The verdict in a sentence or two."""
-    found = f"{EVERYBODY_IDENTIFIED}: it is published in buckets. " if evidence.buckets else ""
-    barred = "" if evidence.releasable else "It is NOT to be released: a seed drew its noise. "
-    return f"{_requirement(evidence)}. {barred}{found}{_worst(evidence)}"
+    sentences = [
+        f"{_state_requirement(evidence)}.",
+        "" if evidence.releasable else "It is NOT to be released: a seed drew its noise.",
+        f"{EVERYBODY_IDENTIFIED}: it is published in buckets." if evidence.in_buckets else "",
+        _state_worst_attack(evidence),
+    ]
+    return " ".join(filter(None, sentences))
 
 
-def _requirement(evidence: Evidence) -> str:
+def _state_requirement(evidence: Evidence) -> str:
     verdict = evidence.verdict
     if verdict is None:
         return "No requirement was verified"
-    if verdict.holds and evidence.promised is not None:
-        return f"The published table meets {_counted(evidence)}; {_stated(evidence)}"
-    if verdict.holds:
-        rules = join_all_names([one.model for one in verdict.judgements])
-        apart = ", which leaves the kept columns out" if evidence.kept else ""
-        apart = ", which is about values alone" if evidence.buckets else apart
+    if not verdict.holds:
+        missed = [judgement.model for judgement in verdict.judgements if not judgement.holds]
+        return f"The published table does NOT meet {join_all_names(missed)}"
+    models = [judgement.model for judgement in verdict.judgements]
+    exception = ", which leaves the kept columns out" if evidence.kept_columns else ""
+    if evidence.promise is not None:  # nothing in the file could show what noise promises
+        counted = join_all_names([model for model in models if not model.startswith(DP_PROMISE)])
+        spend = Spend.from_json(evidence.manifest["spend"])
         return (
-            f"The published table meets what it promises ({rules}){apart}{_unprotected(evidence)}"
+            f"The published table meets {counted}{exception}; its sensitive values were exchanged "
+            f"at random, as its publisher states ({spend})"
         )
-    missed = join_all_names([one.model for one in verdict.judgements if not one.holds])
-    return f"The published table does NOT meet {missed}"
+    exception = ", which is about values alone" if evidence.in_buckets else exception
+    if evidence.columns_without_rule:
+        without_rule = join_all_names(evidence.columns_without_rule)
+        exception += f", but NO requirement is about {without_rule}"
+    return f"The published table meets what it promises ({join_all_names(models)}){exception}"
 
 
-def _unprotected(evidence: Evidence) -> str:
-    """That sensitive columns are left to chance, to end a sentence with."""
-    if not evidence.unjudged:
-        return ""
-    return f", but NO requirement is about {join_all_names(evidence.unjudged)}"
-
-
-def _counted(evidence: Evidence) -> str:
-    """The requirements that were counted in the file."""
-    assert evidence.verdict is not None
-    names = [one.model for one in evidence.verdict.judgements]
-    apart = ", which leaves the kept columns out" if evidence.kept else ""
-    return f"{join_all_names([one for one in names if not one.startswith(DP_PROMISE)])}{apart}"
-
-
-def _stated(evidence: Evidence) -> str:
-    """What noise promises: nothing in the file could show it."""
-    spend = Spend.from_json(evidence.manifest["spend"])
-    return f"its sensitive values were exchanged at random, as its publisher states ({spend})"
-
-
-def _worst(evidence: Evidence) -> str:
+def _state_worst_attack(evidence: Evidence) -> str:
     """What the worst attack found; in its own words where they are not for the public."""
-    worst, tried = evidence.worst, len(evidence.findings)
-    it = "its values" if evidence.buckets else "it"
+    worst, n_attacks = evidence.worst, len(evidence.findings)
+    it = "its values" if evidence.in_buckets else "it"
     if worst is None:
         return f"No attack could be run on {it}."
     if not worst.exposed:
-        none = f"None of {tried} attacks on {it} succeeds"
-        return f"{none if tried > 1 else f'The attack on {it} fails'}{_still_sure(evidence)}."
-    most = (
-        f"The worst of {tried} attacks on {it} by the share of people exposed"
-        if tried > 1
+        several = f"None of {n_attacks} attacks on {it} succeeds"
+        failure = several if n_attacks > 1 else f"The attack on {it} fails"
+        return f"{failure}{_state_remaining_confidence(evidence)}."
+    opening = (
+        f"The worst of {n_attacks} attacks on {it} by the share of people exposed"
+        if n_attacks > 1
         else f"The attack on {it}"
     )
     if evidence.public:
-        return f"{most}, {evidence.named(worst)}, {describe_success(worst, evidence)}."
-    return f"{most} is {worst.attack}: {worst.sentence}"
+        return f"{opening}, {evidence.name_attack(worst)}, {describe_success(worst, evidence)}."
+    return f"{opening} is {worst.attack}: {worst.sentence}"
 
 
-def _still_sure(evidence: Evidence) -> str:
+def _state_remaining_confidence(evidence: Evidence) -> str:
     """That somebody is known with little doubt, though nobody counts as exposed."""
-    surest = evidence.surest
-    if surest is None or not surest.sure >= HIGH_CONFIDENCE:  # in public nobody's is known
+    finding = evidence.most_confident
+    if finding is None or not finding.sure >= HIGH_CONFIDENCE:  # in public it is not a number
         return ""
-    return f", though {evidence.named(surest)} is {format_percent(surest.sure, 1)} sure of somebody"
+    confidence = format_percent(finding.sure, 1)
+    return f", though {evidence.name_attack(finding)} is {confidence} sure of somebody"
 
 
-def _summary(evidence: Evidence) -> Section:
+def _build_summary(evidence: Evidence) -> Section:
     fewest, smallest = evidence.fewest, min(evidence.sizes, default=0)
     alike = format_real(smallest)
     if evidence.public:
         alike = f"≥{fewest}" if smallest >= fewest else f"<{fewest}"
-    kept = ", alike in kept columns too" if evidence.kept else ""
-    kept = ", alike in bucket and exact columns" if evidence.buckets else kept
+    suffix = ", alike in kept columns too" if evidence.kept_columns else ""
+    suffix = ", alike in bucket and exact columns" if evidence.in_buckets else suffix
     facts = (
-        Fact("rows", state_count(evidence.rows, fewest), _whose(evidence)),
-        Fact("groups", state_count(evidence.classes, fewest), f"of people who look alike{kept}"),
+        Fact("rows", state_count(evidence.rows, fewest), _describe_rows(evidence)),
+        Fact("groups", state_count(evidence.classes, fewest), f"of people who look alike{suffix}"),
         Fact("smallest group", alike, "people in it"),
-        _worst_attack(evidence),
-        *([] if evidence.promised is None else _of_answers(evidence.promised)),
+        _make_worst_attack_fact(evidence),
+        *([] if evidence.promise is None else _list_answer_facts(evidence.promise)),
     )
-    blocks = (KeyFacts(facts), *_callouts(evidence), *_by_column(evidence))
+    blocks = (KeyFacts(facts), *_list_callouts(evidence), *_tabulate_columns(evidence))
     return Section("In short", (), blocks)
 
 
-def _by_column(evidence: Evidence) -> list[Block]:
-    """Each sensitive column: whether a requirement is about it, and the worst that was found."""
-    names = _columns(evidence)
+def _tabulate_columns(evidence: Evidence) -> list[Block]:
+    names = _rank_columns(evidence)
     if len(names) < 2:
         return []
     head = ("sensitive column", "required", "worst attack", "succeeds on", "surest of anybody")
     shown = 4 if evidence.public else 5
-    table = tuple(_column_row(name, evidence)[:shown] for name in names)
+    table = tuple(_make_column_row(name, evidence)[:shown] for name in names)
     return [Table(head[:shown], table, "Each sensitive column")]
 
 
-def _column_row(name: str, evidence: Evidence) -> tuple[str, ...]:
-    judged = "NOTHING" if name in evidence.unjudged else "a rule on it"
+def _make_column_row(name: str, evidence: Evidence) -> tuple[str, ...]:
+    requirement = "NOTHING" if name in evidence.columns_without_rule else "a rule on it"
     if evidence.verdict is None:
-        judged = "not known"
-    elif evidence.promised is not None:
-        judged = "randomised"
-    worst = next((one for one in evidence.by_column if one.on == name), None)
+        requirement = "not known"
+    elif evidence.promise is not None:
+        requirement = "randomised"
+    worst = evidence.find_worst(name)
     if worst is None:
-        why = "not tried" if name in evidence.unlearnt else "none could be run"
-        return name, judged, why, "–", "–"
+        why = "not tried" if name in evidence.unattacked_columns else "none could be run"
+        return name, requirement, why, "–", "–"
     attack = worst.attack if worst.exposed else "none succeeds"
-    sure = max(
-        one.sure for found in evidence.findings for one in found.per_column if one.on == name
+    confidence = max(
+        column_finding.sure
+        for finding in evidence.findings
+        for column_finding in finding.per_column
+        if column_finding.on == name
     )
     return (
         name,
-        judged,
+        requirement,
         attack,
         state_share(worst.exposed, worst.people, evidence.fewest),
-        format_percent(sure, 1),
+        format_percent(confidence, 1),
     )
 
 
-def _whose(evidence: Evidence) -> str:
-    """Whether each row is somebody else's."""
+def _describe_rows(evidence: Evidence) -> str:
     if "people" in evidence.manifest:
         return "one a person"
     if repeats := evidence.private.get("repeats"):
@@ -262,93 +256,92 @@ def _whose(evidence: Evidence) -> str:
     return "taken for one a person: no column of the schema says who they are about"
 
 
-def _of_answers(told: Mapping[str, Any]) -> list[Fact]:
-    """How many answers are true, and what they can make anybody believe."""
-    true = told["privacy"]["keep"]
-    least = min(true.values())
-    names = f"of {list_names(list(true))}; the others are exchanged at random"
-    return [Fact("true answers", format_percent(least, 1), names), summarise_promise(told)]
+def _list_answer_facts(promise: Mapping[str, Any]) -> list[Fact]:
+    true_shares = promise["privacy"]["keep"]
+    lowest = min(true_shares.values())
+    names = f"of {list_names(list(true_shares))}; the others are exchanged at random"
+    return [Fact("true answers", format_percent(lowest, 1), names), summarise_promise(promise)]
 
 
-def _worst_attack(evidence: Evidence) -> Fact:
-    worst, label, also = evidence.worst, "worst attack", ""
-    if evidence.buckets:
-        label, also = "worst attack on values", "; everybody can be found without one"
+def _make_worst_attack_fact(evidence: Evidence) -> Fact:
+    worst, label, suffix = evidence.worst, "worst attack", ""
+    if evidence.in_buckets:
+        label, suffix = "worst attack on values", "; everybody can be found without one"
     if worst is None:
-        return Fact(label, "–", f"none could be run{also}")
-    told = (
-        f"{evidence.named(worst)}{bracket_consequence(worst)}" if worst.exposed else "none succeeds"
+        return Fact(label, "–", f"none could be run{suffix}")
+    text = (
+        f"{evidence.name_attack(worst)}{bracket_consequence(worst)}"
+        if worst.exposed
+        else "none succeeds"
     )
-    return Fact(label, state_share(worst.exposed, worst.people, evidence.fewest), told + also)
+    return Fact(label, state_share(worst.exposed, worst.people, evidence.fewest), text + suffix)
 
 
-def _callouts(evidence: Evidence) -> list[Block]:
-    blocks: list[Block] = render_promise_warnings(evidence.promised)
-    if evidence.buckets:
+def _list_callouts(evidence: Evidence) -> list[Block]:
+    blocks: list[Block] = render_promise_warnings(evidence.promise)
+    if evidence.in_buckets:
         blocks.append(
-            Callout(explain_exact_columns(evidence.kept), "warning", EVERYBODY_IDENTIFIED)
+            Callout(explain_exact_columns(evidence.kept_columns), "warning", EVERYBODY_IDENTIFIED)
         )
     if evidence.verdict is not None and not evidence.verdict.holds:
-        told = "What the table promises does not hold for the file. Do not publish it."
-        blocks.append(Callout(told, "danger", "Requirement not met"))
-    if evidence.unjudged:
-        blocks.append(Callout(_left_to_chance(evidence), "danger", "Without a requirement"))
-    if evidence.exceeded:
-        names = join_all_names([evidence.named(one) for one in evidence.exceeded])
-        told = f"Attacks succeed on more than {100 * (evidence.limit or 0):g}% of people: {names}."
-        blocks.append(Callout(told, "danger", "Above the limit"))
+        text = "What the table promises does not hold for the file. Do not publish it."
+        blocks.append(Callout(text, "danger", "Requirement not met"))
+    if evidence.columns_without_rule:
+        blocks.append(Callout(_describe_unprotected(evidence), "danger", "Without a requirement"))
+    if evidence.above_limit:
+        names = join_all_names([evidence.name_attack(finding) for finding in evidence.above_limit])
+        text = f"Attacks succeed on more than {100 * (evidence.limit or 0):g}% of people: {names}."
+        blocks.append(Callout(text, "danger", "Above the limit"))
     elif evidence.limit is not None and evidence.findings:
-        told = f"No attack that ran succeeds on more than {100 * evidence.limit:g}% of people"
-        doubt = _still_sure(evidence)
-        quiet = evidence.public or evidence.buckets
+        text = f"No attack that ran succeeds on more than {100 * evidence.limit:g}% of people"
+        doubt = _state_remaining_confidence(evidence)
+        quiet = evidence.public or evidence.in_buckets
         tone = "warning" if doubt else "note" if quiet else "good"
-        blocks.append(Callout(f"{told}{doubt}.", tone, "Within the limit"))
-    return [*blocks, *_kept(evidence)]
+        blocks.append(Callout(f"{text}{doubt}.", tone, "Within the limit"))
+    return [*blocks, *_warn_of_kept_columns(evidence)]
 
 
-def _left_to_chance(evidence: Evidence) -> str:
+def _describe_unprotected(evidence: Evidence) -> str:
     """Which sensitive columns nothing protects, and what attacks find of them."""
-    names = evidence.unjudged
+    names = evidence.columns_without_rule
     it = "its values" if len(names) == 1 else "their values"
-    hit = [one for one in evidence.by_column if one.on in names and one.exposed]
-    told = (
+    exposed = [finding for finding in evidence.by_column if finding.on in names and finding.exposed]
+    text = (
         f"No requirement is about {join_all_names(names)}: everybody in a class may share one of "
         f"{it}."
     )
-    if not hit:
-        return told
-    each = join_all_names(
-        [
-            f"{one.on} of {state_share(one.exposed, one.people, evidence.fewest)} ({one.attack})"
-            for one in hit
-        ]
-    )
-    return f"{told} Attacks learn {each} of the people they were tried on."
+    if not exposed:
+        return text
+    shares = [state_share(each.exposed, each.people, evidence.fewest) for each in exposed]
+    learned = [
+        f"{finding.on} of {share} ({finding.attack})"
+        for finding, share in zip(exposed, shares, strict=True)
+    ]
+    return f"{text} Attacks learn {join_all_names(learned)} of the people they were tried on."
 
 
-def _kept(evidence: Evidence) -> list[Block]:
-    if not evidence.kept or evidence.buckets:
+def _warn_of_kept_columns(evidence: Evidence) -> list[Block]:
+    if not evidence.kept_columns or evidence.in_buckets:
         return []
     fewest, smallest = evidence.fewest, min(evidence.sizes, default=0)
     people = "1 person" if smallest == fewest == 1 else f"{state_count(smallest, fewest)} people"
     if evidence.public and smallest >= fewest:
         people = f"at least {fewest:,} people"
-    told = (
+    text = (
         f"Some columns are published as they are, and no requirement judges them: "
-        f"{join_all_names(evidence.kept)}. Groups and risk are counted here as for somebody who "
-        "knows "
-        f"them too; the smallest group has {people}."
+        f"{join_all_names(evidence.kept_columns)}. Groups and risk are counted here as for "
+        f"somebody who knows them too; the smallest group has {people}."
     )
-    return [Callout(told, "warning", "Kept columns")]
+    return [Callout(text, "warning", "Kept columns")]
 
 
 # Data
 
 
-def _data(evidence: Evidence) -> Section:
+def _build_data_section(evidence: Evidence) -> Section:
     public = evidence.public
     head = ("column", "role", "what became of it", "different labels")
-    rows = [(one.name, one.role, one.fate, one.labels) for one in evidence.columns]
+    rows = [(column.name, column.role, column.fate, column.labels) for column in evidence.columns]
     table = Table(head[:3] if public else head, tuple(row[: 3 if public else 4] for row in rows))
     facts = [Fact("Rows published", state_count(evidence.rows, evidence.fewest))]
     if "one_row" in evidence.manifest:
@@ -357,117 +350,107 @@ def _data(evidence: Evidence) -> Section:
         facts.append(Fact("Rows held back", f"{evidence.private['held_back']:,}"))
     if "another_original" in evidence.private:
         facts.append(Fact("Note", f"{OTHER_ORIGINAL}."))
-    if made := evidence.manifest:
-        names = [str(made[key]) for key in ("file", "values") if key in made]
+    if manifest := evidence.manifest:
+        names = [str(manifest[key]) for key in ("file", "values") if key in manifest]
         facts.append(Fact("File" if len(names) == 1 else "Files", list_names(names)))
-    facts += [Fact(f"SHA-256 of the {what}", f"`{one}`") for what, one in evidence.hashes.items()]
+    facts += [
+        Fact(f"SHA-256 of the {what}", f"`{file_hash}`")
+        for what, file_hash in evidence.hashes.items()
+    ]
     return Section(
         "Data",
         ("What the table holds, and what was left of it (data assessment).",),
-        (table, Fields(tuple(facts)), *_drawn(evidence)),
+        (table, Fields(tuple(facts)), *_draw_distributions(evidence)),
     )
 
 
-def _drawn(evidence: Evidence) -> list[Block]:
+def _draw_distributions(evidence: Evidence) -> list[Block]:
     """Class sizes and distributions, before and after where the original was given."""
     fewest = evidence.fewest
-    needed = _needed_k(evidence)
-    sizes = charts.chart_class_sizes(evidence.sizes_before, evidence.sizes, needed, fewest=fewest)
+    required = evidence.risk.min_people_alike
+    sizes = charts.chart_class_sizes(evidence.sizes_before, evidence.sizes, required, fewest=fewest)
     blocks: list[Block] = [Chart(sizes)]
-    for one in evidence.distributions:
-        if len(one.labels) > 1:
+    for distribution in evidence.distributions:
+        if len(distribution.labels) > 1:
             spec = charts.chart_marginals(
-                one.column,
-                one.labels,
-                one.before,
-                one.after,
-                ordered=bool(one.ends),
+                distribution.column,
+                distribution.labels,
+                distribution.before,
+                distribution.after,
+                ordered=bool(distribution.ends),
                 fewest=fewest,
-                moved=one.moved,
+                moved=distribution.moved,
             )
             blocks.append(Chart(spec))
     return blocks
 
 
-def _needed_k(evidence: Evidence) -> int:
-    """The fewest people a class must have by the threshold of risk."""
-    return evidence.risk.min_people_alike
-
-
 # Mitigation
 
 
-def _mitigation(evidence: Evidence) -> Section:
+def _build_mitigation_section(evidence: Evidence) -> Section:
     return Section(
         "Mitigation",
         ("What was done to protect the people in the table, and what remains.",),
         (
             Text("What was done"),
-            Fields(tuple(_done(evidence))),
-            *_advised(evidence),
-            Text("What remains (residual risk)", tuple(_remaining(evidence))),
+            Fields(tuple(_list_protections(evidence))),
+            *_tabulate_advice(evidence),
+            Text("What remains (residual risk)", tuple(_list_residual_risks(evidence))),
         ),
     )
 
 
 _SEVERAL = dict.fromkeys(("published as it is", "kept as it is"), "Published as they are")
-"""The fates of columns that are told in other words of several."""
+"""The fates of columns that are put in other words for several columns."""
 _BUCKETS = "buckets: everybody with exact columns, values permuted within each class"
 
 
-def _done(evidence: Evidence) -> list[Fact]:
-    made = evidence.manifest
+def _list_protections(evidence: Evidence) -> list[Fact]:
+    manifest = evidence.manifest
     by_fate: dict[str, list[str]] = {}
-    for one in evidence.columns:
-        by_fate.setdefault(_SEVERAL.get(one.fate, one.fate.capitalize()), []).append(one.name)
-    items = []
-    if made:
-        items = [
-            *([Fact("Form", _BUCKETS)] if evidence.buckets else []),
-            Fact("Requirement", str(made.get("rule", ""))),
-            Fact("Method", _method(evidence)),
-            Fact("Order of rows", str(made.get("row_order", ""))),
+    for column in evidence.columns:
+        label = _SEVERAL.get(column.fate, column.fate.capitalize())
+        by_fate.setdefault(label, []).append(column.name)
+    items: list[Fact] = []
+    if manifest:
+        settings = dict(manifest.get("parameters", {}))
+        parameters = "".join(f" {key}={value}" for key, value in settings.items())
+        items += [
+            *([Fact("Form", _BUCKETS)] if evidence.in_buckets else []),
+            Fact("Requirement", str(manifest.get("rule", ""))),
+            Fact("Method", f"{manifest.get('method', '')}{parameters}"),
+            Fact("Order of rows", str(manifest.get("row_order", ""))),
         ]
-        if made.get("based_on"):
+        if manifest.get("based_on"):
             items.append(Fact("Based on", "an earlier release of the same people"))
-        if made.get("like"):
+        if manifest.get("like"):
             items.append(Fact("Recoding", "that of another release, applied to these people"))
     items += [Fact(label, ", ".join(names)) for label, names in by_fate.items()]
     if "held_back" in evidence.private:
         items.append(Fact("Rows held back", format_real(float(evidence.private["held_back"]))))
     if "loss" in evidence.private:
         scale = "(0: every value is as it was; 1: nothing is left of any)"
-        if evidence.buckets:
+        if evidence.in_buckets:
             scale = "(of the exact columns; whose value is which is lost within each bucket)"
-        what = "Loss of detail" if evidence.promised is None else "Loss of the quasi-identifiers"
+        what = "Loss of detail" if evidence.promise is None else "Loss of the quasi-identifiers"
         items.append(Fact(what, format_real(float(evidence.private["loss"])), scale))
-    return [*items, *_moved(evidence.private.get("utility", {}))]
+    if (moved := evidence.private.get("utility", {}).get("marginals")) is not None:
+        scale = "(of what publishing nothing would; values as they are estimated from the answers)"
+        items.append(Fact("Columns and pairs moved by", format_percent(moved, 1), scale))
+    return items
 
 
-def _moved(useful: Mapping[str, Any]) -> list[Fact]:
-    """How far columns and pairs are from the original's, answers and all."""
-    if useful.get("marginals") is None:
-        return []
-    scale = "(of what publishing nothing would; values as they are estimated from the answers)"
-    return [Fact("Columns and pairs moved by", format_percent(useful["marginals"], 1), scale)]
-
-
-def _method(evidence: Evidence) -> str:
-    settings = dict(evidence.manifest.get("parameters", {}))
-    told = "".join(f" {key}={value}" for key, value in settings.items())
-    return f"{evidence.manifest.get('method', '')}{told}"
-
-
-def _advised(evidence: Evidence) -> list[Block]:
+def _tabulate_advice(evidence: Evidence) -> list[Block]:
     rows = tuple(
         (
-            evidence.named(one),
-            state_share(one.exposed, one.people, evidence.fewest),
-            describe_consequence(one),
-            one.defence,
+            evidence.name_attack(finding),
+            state_share(finding.exposed, finding.people, evidence.fewest),
+            describe_consequence(finding),
+            finding.defence,
         )
-        for one in evidence.findings
-        if one.exposed and one.defence
+        for finding in evidence.findings
+        if finding.exposed and finding.defence
     )
     if not rows:
         return []
@@ -475,62 +458,68 @@ def _advised(evidence: Evidence) -> list[Block]:
     return [Table(head, rows, "What the findings ask for")]
 
 
-def _remaining(evidence: Evidence) -> list[str]:
+def _list_residual_risks(evidence: Evidence) -> list[str]:
     risk, fewest = evidence.risk, evidence.fewest
     above = risk.people_above
     limit = f"{100 * risk.threshold:.3g}%"
-    told = (
-        [f"{EVERYBODY_IDENTIFIED}, by exact columns: that is public."] if evidence.buckets else []
+    texts = (
+        [f"{EVERYBODY_IDENTIFIED}, by exact columns: that is public."]
+        if evidence.in_buckets
+        else []
     )
     if above:
         people = state_count(risk.people, fewest)
-        told.append(
+        texts.append(
             f"{state_count(above, fewest).capitalize()} of {people} people have a risk above "
             f"{limit}."
         )
-    elif not evidence.buckets:
-        told.append(f"Nobody's risk of being found is above {limit}.")
+    elif not evidence.in_buckets:
+        texts.append(f"Nobody's risk of being found is above {limit}.")
     worst = evidence.worst
     if worst is not None and worst.exposed:
-        told.append(f"As published, {evidence.named(worst)} {describe_success(worst, evidence)}.")
-    if evidence.unjudged:
-        told.append(_left_to_chance(evidence))
-    if evidence.unlearnt:
-        told.append(f"No attack tried to learn {join_all_names(evidence.unlearnt)}.")
+        texts.append(
+            f"As published, {evidence.name_attack(worst)} {describe_success(worst, evidence)}."
+        )
+    if evidence.columns_without_rule:
+        texts.append(_describe_unprotected(evidence))
+    if evidence.unattacked_columns:
+        texts.append(f"No attack tried to learn {join_all_names(evidence.unattacked_columns)}.")
     if evidence.skipped:
         names = join_all_names(list(dict.fromkeys(name for name, _ in evidence.skipped)))
-        told.append(f"Not tested: {names}; why is said of each under Identifiability.")
-    told.append(
+        texts.append(f"Not tested: {names}; why is said of each under Identifiability.")
+    texts.append(
         "No test shows that a table is safe from what was not tried: releases that others make "
         "later, and knowledge that no attack here assumes, remain."
     )
-    return told
+    return texts
 
 
 # Governance
 
 
-def _governance(evidence: Evidence, version: str) -> Section:
-    made = [Fact("Shoal", version), Fact("Seed of sampling", str(evidence.seed))]
+def _build_governance_section(evidence: Evidence, version: str) -> Section:
+    provenance = [Fact("Shoal", version), Fact("Seed of sampling", str(evidence.seed))]
     return build_governance_section(
-        evidence.context, made, evidence.commands or _repeated(evidence)
+        evidence.context, provenance, evidence.commands or _list_public_commands(evidence)
     )
 
 
-def _repeated(evidence: Evidence) -> list[str]:
+def _list_public_commands(evidence: Evidence) -> list[str]:
     """The commands that name no file."""
     limit = "" if evidence.limit is None else f" --limit {evidence.limit:g}"
-    asked = f"--fewest {evidence.fewest} --threshold {evidence.risk.limit}{limit}"
-    verified = ["shoal verify RELEASE"] if evidence.manifest else []
-    return [*verified, f"shoal report RELEASE --public {asked} -o report.html"]
+    options = f"--fewest {evidence.fewest} --threshold {evidence.risk.limit}{limit}"
+    verify_command = ["shoal verify RELEASE"] if evidence.manifest else []
+    return [*verify_command, f"shoal report RELEASE --public {options} -o report.html"]
 
 
-def _foot(evidence: Evidence, version: str) -> str:
-    made = f"Made by `shoal report` {version}".strip()
+def _write_foot(evidence: Evidence, version: str) -> str:
+    origin = f"Made by `shoal report` {version}".strip()
     if not evidence.public:
-        return f"{made}. For the publisher: it holds facts that the published table does not."
-    of = "" if evidence.promised is None else " Answers and estimates are as in the published file."
+        return f"{origin}. For the publisher: it holds facts that the published table does not."
+    answers = (
+        "" if evidence.promise is None else " Answers and estimates are as in the published file."
+    )
     return (
-        f"{made}. For everybody: counts are rounded to {evidence.fewest}, and nothing is told "
-        f"that fewer than {evidence.fewest} people stand behind.{of}"
+        f"{origin}. For everybody: counts are rounded to {evidence.fewest}, and nothing is told "
+        f"that fewer than {evidence.fewest} people stand behind.{answers}"
     )

@@ -1,4 +1,4 @@
-"""Report: count, verify, measure and attack a release, and tell it on one page."""
+"""The verb `report`: count, verify, measure and attack a release, and write it on one page."""
 
 from __future__ import annotations
 
@@ -74,11 +74,11 @@ from shoal.reports.sections.knowledge import (
     explain_not_run,
 )
 from shoal.verbs.audit import Audit, audit, tally_with_published
-from shoal.verbs.red_team import RedTeam, attempt_attack, rank_findings
+from shoal.verbs.red_team import attempt_attack, rank_findings
 from shoal.verbs.verify import verify
 
 DEFAULT_THRESHOLD = Fraction(1, 5)
-"""The risk above which people are counted where no requirement says how many are to be alike."""
+"""The risk above which people are counted where no requirement sets a class size."""
 
 
 def report(
@@ -109,36 +109,81 @@ def report(
     progress: Progress = ignore_progress,
     **settings: Any,
 ) -> Page:
-    """Everything known about a release on one page; ``.write("report.html")`` or ``.json``.
+    """Verify, measure and attack a release, and write everything known about it on one page.
 
-    ``release`` is a release folder, a ``Release``, or with a ``schema`` (and a ``rule`` to verify)
-    any table. It is attacked by itself, and together with ``others``: one or several further
-    releases about the same people. ``targets`` are the people an adversary knows; without them
-    those of the ``original`` are, which also shows what the table was before. ``threshold`` is the
-    risk above which people are counted (1/k where the requirement says k, else 0.2), ``limit`` the
-    share of people on whom an attack may
-    succeed, ``on`` the column to learn, or several of them (every sensitive one unless told),
-    ``pieces`` how many pieces of knowledge beyond the table somebody is supposed to have at the
-    most. ``context`` says who publishes and why (a mapping, or a TOML file). With ``out`` the page
-    is written there too; what cannot be written is refused before anything is attacked.
+    The page is for the publisher, unless it is ``public``: then it holds no extremes, no rare
+    values, no rows, no names of files, and nothing of the private companion. It does draw class
+    sizes and distributions of the original, rounded, and prints title and context as they are
+    written. What a release that somebody else makes would reveal is forecast in any case.
 
-    With a ``ledger`` (or where one is, with its ``key``) it is judged with those recorded there
-    ``about`` the same people; what somebody else's would reveal is forecast in any case.
+    Counts and synthetic tables have a page of their own: they hold no row of a person that could
+    be attacked. With the ``original`` it states their error, and their noise is audited.
 
-    Of a release made by noise the page says what is promised and what that means: for a ``prior``,
-    which is what somebody believes of a person before (a probability, or one for each value), and
-    for so many ``people``. Counts and synthetic tables have a page of their own: they hold nobody's
-    row to be attacked; with the ``original`` their error is told, and their noise is audited.
+    Parameters
+    ----------
+    release
+        A release folder, a `Release`, or with a ``schema`` any table.
+    others
+        One or several further releases about the same people, to be attacked together with it.
+    original
+        The table that the release was made of: shows what it was before.
+    targets
+        The people whom an adversary knows; without them those of the ``original``.
+    control
+        People who are not in the table, to tell what is learnt of anybody.
+    schema, rule
+        The roles of a table that is not a release folder, and the requirement to verify.
+    on
+        The column to learn, or several of them; by default every sensitive one.
+    threshold
+        The risk above which people are counted: 1/k where the requirement has k, else 0.2.
+    limit
+        The share of people on whom an attack may succeed.
+    pieces
+        How many pieces of knowledge beyond the table somebody may have at most.
+    public, fewest
+        Write a page to publish: counts are rounded to ``fewest``, and none below it is stated.
+    title, context
+        The page's title; who publishes and why (a mapping, or a TOML file).
+    out
+        Where the page is written (``.html`` or ``.json``). A place that cannot be written is
+        refused before anything is attacked.
+    show
+        Let findings name values; never in public.
+    seed
+        Of what attacks sample.
+    ledger, key, about
+        A ledger, or where one is with its key: the release is judged together with those recorded
+        there about the same people.
+    prior, people
+        Of a release made by noise: what somebody believes of a person before (a probability, or
+        one for each value), and how many people the release is about.
+    progress
+        Called with the step, how much of it is done, and of how much.
+    **settings
+        ``sample``, ``relation`` and ``reading`` of `shoal.red_team`, and ``accept_keep`` of
+        `shoal.verify`.
 
-    The page is for the publisher. With ``public`` it is one to publish: counts are rounded to
-    ``fewest`` and none below it is told; no extremes, no rare values, no rows, no names of files,
-    nothing of the private companion. It does draw class sizes and distributions of the original,
-    rounded so, and prints title and context as they are written. ``show`` lets findings name
-    values. Further settings are those of ``shoal.red_team`` (``sample``, ``relation``,
-    ``reading``) and ``accept_keep`` of ``shoal.verify``.
+    Returns
+    -------
+    Page
+        The report: ``to_json()``, ``html()``, ``write("report.html")``.
+
+    Raises
+    ------
+    UsageError
+        An option has no meaning for this release, or a table has no schema.
+    InputError
+        Something that was given cannot be read.
+    OutputError
+        The page cannot, or must not, be written to ``out``.
+
+    Examples
+    --------
+    >>> shoal.report("release/", original="patients.csv", out="report.html")  # doctest: +SKIP
     """
     original = select_published_rows(release, original)
-    given = ReportRequest(
+    request = ReportRequest(
         release,
         tuple(as_release_list(others)),
         original,
@@ -164,21 +209,21 @@ def report(
         raise UsageError("fewest is 2 or more people.", "leave it out for 10.")
     if out is not None:
         check_page_place(Path(out), internal=not public)
-    if (noisy := find_noise_release(given.release)) is not None:
-        made = build_noise_page(
-            gather_noise_evidence(given, *noisy, public, progress), title, _version()
+    if (noise_release := find_noise_release(request.release)) is not None:
+        page = build_noise_page(
+            gather_noise_evidence(request, *noise_release, public, progress), title, _find_version()
         )
     else:
-        evidence = gather_evidence(given, progress)
-        made = build_release_page(
-            redact_evidence(evidence, fewest) if public else evidence, title, _version()
+        evidence = gather_evidence(request, progress)
+        page = build_release_page(
+            redact_evidence(evidence, fewest) if public else evidence, title, _find_version()
         )
     if out is not None:
-        made.write(out)
-    return made
+        page.write(out)
+    return page
 
 
-def _version() -> str:
+def _find_version() -> str:
     try:
         return installed("shoal")
     except PackageNotFoundError:
@@ -202,113 +247,116 @@ class ReportSource:
         """What it was published as; any other table is taken for generalised cells."""
         if publishes_buckets(self.manifest):
             return BUCKETS
-        told = self.manifest.get("form")
-        return str(told) if told in (CENTROIDS, RANDOMISED) else PARTITION
+        form = self.manifest.get("form")
+        return str(form) if form in (CENTROIDS, RANDOMISED) else PARTITION
 
     @classmethod
-    def of(cls, given: ReportRequest) -> ReportSource:
-        """A release folder says itself what it is; another table needs a schema."""
-        found = find_release(given.release)
-        if found is not None:
-            table, manifest = found
-            own, schema = find_companion(given.release, table), parse_released_schema(manifest)
-            told = given.schema or (own.schema if own else schema)
-            return cls(table, schema, _with_roles(told, schema), manifest, own)
-        if given.schema is None:
+    def of(cls, request: ReportRequest) -> ReportSource:
+        """A release folder states what it is; another table needs a schema."""
+        located = find_release(request.release)
+        if located is not None:
+            table, manifest = located
+            companion = find_companion(request.release, table)
+            schema = parse_released_schema(manifest)
+            stated = request.schema or (companion.schema if companion else schema)
+            return cls(table, schema, _with_roles(stated, schema), manifest, companion)
+        if request.schema is None:
             raise UsageError(
                 "A report on a table that is not a release folder needs the columns' roles.",
                 "add -s schema.toml or --quasi COL.",
             )
-        return cls(given.release, given.schema, given.schema)
+        return cls(request.release, request.schema, request.schema)
 
 
-def _with_roles(told: Schema, published: Schema) -> Schema:
-    """What is told of columns, in the roles that they were published in: these may be others.
+def _with_roles(stated: Schema, published: Schema) -> Schema:
+    """The stated columns in the roles that they were published in: these may be others.
 
     A column that an earlier release had is a quasi-identifier in one that is published after it.
     """
-    own = {column.name: column for column in told.columns}
-    columns = [
-        replace(own[c.name], role=c.role, kind=own[c.name].kind or c.kind) if c.name in own else c
-        for c in published.columns
-    ]
+    by_name = {column.name: column for column in stated.columns}
+    columns = []
+    for column in published.columns:
+        own = by_name.get(column.name, column)
+        columns.append(replace(own, role=column.role, kind=own.kind or column.kind))
     dropped = [
-        c for c in told.columns if c.name not in published.names and c.role not in PUBLISHED_ROLES
+        column
+        for column in stated.columns
+        if column.name not in published.names and column.role not in PUBLISHED_ROLES
     ]
     return Schema((*columns, *dropped))
 
 
-def gather_evidence(given: ReportRequest, progress: Progress = ignore_progress) -> Evidence:
-    """Everything that the report tells: counted, verified, measured, attacked."""
-    context = read_context(given.context)
-    source = ReportSource.of(given)
-    made = bool(source.manifest)
-    promise = _promised(given, source.manifest)
-    _check_learnt(given.columns, source.schema)
+def gather_evidence(request: ReportRequest, progress: Progress = ignore_progress) -> Evidence:
+    """Everything that the report states: counted, verified, measured, attacked."""
+    context = read_context(request.context)
+    source = ReportSource.of(request)
+    is_release = bool(source.manifest)
+    promise = _explain_promise(request, source.manifest)
+    _check_attacked_columns(request.columns, source.schema)
     progress("counting", 0, 1)
-    count, rows = _counted(given, source)
-    verdict = _verified(given, source)
+    count, rows = _count_classes(request, source)
+    verdict = _verify_release(request, source)
     progress("measuring", 0, 1)
-    measured = audit(given.release if made else source.table, source.schema)
-    reading = given.settings.get("reading") or {}
-    sizes_before, distributions = _compared(given.original, source, count, reading)
+    measured = audit(request.release if is_release else source.table, source.schema)
+    reading = request.settings.get("reading") or {}
+    sizes_before, distributions = _compare_with_original(request.original, source, count, reading)
     progress("attacking", 0, 1)
-    tested = _run_attacks(given, source, progress)
-    names = [column.name for column in source.schema.sensitive]
-    learnt = given.columns or tuple(names)
-    known, unexamined = examine_knowledge(
-        given.release,
-        source.stated if given.schema else None,
-        learnt,
-        given.pieces,
+    findings, skipped = _run_attacks(request, source, progress)
+    sensitive = [column.name for column in source.schema.sensitive]
+    attacked_columns = request.columns or tuple(sensitive)
+    knowledge, unexamined = examine_knowledge(
+        request.release,
+        source.stated if request.schema else None,
+        attacked_columns,
+        request.pieces,
         verdict,
-        show=given.show,
-        seed=given.seed,
+        show=request.show,
+        seed=request.seed,
         progress=progress,
     )
     return Evidence(
         rows=int(rows.sum()),
         classes=len(rows),
-        sizes=_sizes(rows),
+        sizes=_count_sizes(rows),
         sizes_before=sizes_before,
         distributions=distributions,
-        risk=assess(rows, threshold=_threshold(given, source)),
-        columns=_columns(source, count),
+        risk=assess(rows, threshold=_choose_threshold(request, source)),
+        columns=_list_column_fates(source, count),
         verdict=verdict,
-        measured=_named(measured),
-        findings=tuple(map(reword_for_answers, tested.findings) if promise else tested.findings),
-        skipped=explain_not_run(tuple(tested.skipped), known, unexamined),
-        knowing=known,
-        colluding=examine_collusion(
-            given.release,
+        measured=_list_measured(measured),
+        findings=tuple(map(reword_for_answers, findings) if promise else findings),
+        skipped=explain_not_run(skipped, knowledge, unexamined),
+        knowledge=knowledge,
+        collusion=examine_collusion(
+            request.release,
             source.companion,
-            given.rule or str(source.manifest.get("rule", "")),
+            request.rule or str(source.manifest.get("rule", "")),
             verdict,
-            show=given.show,
+            show=request.show,
         ),
-        promised=promise,
-        composing=examine_composition(given, made, learnt, progress),
+        promise=promise,
+        composition=examine_composition(request, is_release, attacked_columns, progress),
         context=context,
         manifest=source.manifest,
-        private=_private(source, given.original),
-        hashes=_hashes(source),
-        others=len(given.others),
-        people=given.targets is not None or given.original is not None,
-        learnt=learnt,
-        unlearnt=tuple(name for name in names if name not in learnt),
-        unjudged=_unjudged(verdict, names) if promise is None else (),
-        limit=given.limit,
-        commands=list_commands(given),
-        seed=given.seed,
+        private=_list_companion_facts(source, request.original),
+        hashes=_hash_files(source),
+        n_other_releases=len(request.others),
+        has_targets=request.targets is not None or request.original is not None,
+        attacked_columns=attacked_columns,
+        unattacked_columns=tuple(name for name in sensitive if name not in attacked_columns),
+        columns_without_rule=() if promise else _find_columns_without_rule(verdict, sensitive),
+        limit=request.limit,
+        commands=list_commands(request),
+        seed=request.seed,
     )
 
 
-def _promised(given: ReportRequest, manifest: Mapping[str, Any]) -> dict[str, Any] | None:
+def _explain_promise(request: ReportRequest, manifest: Mapping[str, Any]) -> dict[str, Any] | None:
     """What noise promises; a belief before it has no meaning where there is none."""
-    told = explain_noise_promise(manifest, given.prior, given.people)
-    if told is not None:
-        return {**told, "estimates": estimate_answers(given.release, manifest)}
-    if not (given.prior is None and given.people is None):
+    promise = explain_noise_promise(manifest, request.prior, request.people)
+    if promise is not None:
+        return {**promise, "estimates": estimate_answers(request.release, manifest)}
+    if not (request.prior is None and request.people is None):
         raise UsageError(
             "What somebody believes before is asked of releases made by noise alone.",
             "leave --prior and --people out.",
@@ -316,52 +364,56 @@ def _promised(given: ReportRequest, manifest: Mapping[str, Any]) -> dict[str, An
     return None
 
 
-def _check_learnt(asked: Sequence[str], schema: Schema) -> None:
+def _check_attacked_columns(requested: Sequence[str], schema: Schema) -> None:
     """Refuse columns that the release does not have: no attack could learn them."""
     names = [column.name for column in (*schema.sensitive, *schema.keep)]
-    if unknown := [name for name in asked if name not in names]:
+    if unknown := [name for name in requested if name not in names]:
         hint = f"name one of: {', '.join(names)}." if names else 'give one the role "sensitive".'
         raise UsageError(f"There is no column {unknown[0]!r} to learn.", hint)
 
 
-def _unjudged(verdict: Verdict | None, sensitive: Sequence[str]) -> tuple[str, ...]:
+def _find_columns_without_rule(
+    verdict: Verdict | None, sensitive: Sequence[str]
+) -> tuple[str, ...]:
     """The sensitive columns that no part of the verified rule is about; none without a rule."""
     if verdict is None:
         return ()
     try:
-        rule = parse_rule(" & ".join(one.model for one in verdict.judgements))
+        rule = parse_rule(" & ".join(judgement.model for judgement in verdict.judgements))
     except UsageError:  # a model of the user's own, which has no text
         return ()
     return tuple(find_unjudged_columns(rule, sensitive))
 
 
-def _counted(given: ReportRequest, source: ReportSource) -> tuple[Recount, NDArray[np.int64]]:
+def _count_classes(
+    request: ReportRequest, source: ReportSource
+) -> tuple[Recount, NDArray[np.int64]]:
     """The table's labels, and the rows of each class: people alike in kept columns too."""
     schema = source.schema
     with open_labels(source.table, schema, exact=bool(source.manifest)) as frame:
-        _refuse_several(given, source, frame)
+        _refuse_repeated_people(request, source, frame)
         count = recount(frame, schema)
         return count, count_class_rows(frame, schema, count)
 
 
-def _threshold(given: ReportRequest, source: ReportSource) -> Fraction:
+def _choose_threshold(request: ReportRequest, source: ReportSource) -> Fraction:
     """The risk above which people are counted: that of the class sizes that are required."""
-    if given.threshold is not None:
-        return parse_threshold(given.threshold)
-    rule = given.rule or source.manifest.get("rule")
+    if request.threshold is not None:
+        return parse_threshold(request.threshold)
+    rule = request.rule or source.manifest.get("rule")
     try:
         models = unwrap_rule(parse_rule(rule)) if rule else ()
     except UsageError:  # a model of the user's own has no text
         models = ()
-    asked = [one.k for one in models if isinstance(one, KAnonymity | AlphaK)]
-    return Fraction(1, max(asked)) if asked else DEFAULT_THRESHOLD
+    class_sizes = [model.k for model in models if isinstance(model, KAnonymity | AlphaK)]
+    return Fraction(1, max(class_sizes)) if class_sizes else DEFAULT_THRESHOLD
 
 
-def _refuse_several(given: ReportRequest, source: ReportSource, frame: Frame) -> None:
+def _refuse_repeated_people(request: ReportRequest, source: ReportSource, frame: Frame) -> None:
     """A report takes a row for a person: people who have several are refused."""
     person = source.stated.person
     if isinstance(source.table, Path) and source.manifest:
-        people = find_release_persons(given.release, source.table, source.manifest)[0]
+        people = find_release_persons(request.release, source.table, source.manifest)[0]
     else:
         people = read_row_persons(frame, source.stated)
     if people is not None:
@@ -373,17 +425,19 @@ def _refuse_several(given: ReportRequest, source: ReportSource, frame: Frame) ->
         )
 
 
-def _verified(given: ReportRequest, source: ReportSource) -> Verdict | None:
-    accept_keep = bool(given.settings.get("accept_keep"))
+def _verify_release(request: ReportRequest, source: ReportSource) -> Verdict | None:
+    accept_keep = bool(request.settings.get("accept_keep"))
     if source.manifest:
-        options = VerifyOptions(rule=given.rule, accept_keep=accept_keep)
-        return recount_and_judge(given.release, options)
-    if given.rule is None:
+        options = VerifyOptions(rule=request.rule, accept_keep=accept_keep)
+        return recount_and_judge(request.release, options)
+    if request.rule is None:
         return None
-    return verify(source.table, source.schema, given.rule, accept_keep=accept_keep)
+    return verify(source.table, source.schema, request.rule, accept_keep=accept_keep)
 
 
-def _run_attacks(request: ReportRequest, source: ReportSource, progress: Progress) -> RedTeam:
+def _run_attacks(
+    request: ReportRequest, source: ReportSource, progress: Progress
+) -> tuple[tuple[Finding, ...], tuple[tuple[str, str], ...]]:
     """Attack the release in every way that applies: alone, with each other one, with all of them.
 
     What others' releases give away without this one is not the report's business. Unlike in
@@ -425,7 +479,7 @@ def _run_attacks(request: ReportRequest, source: ReportSource, progress: Progres
                 skipped += [(f"{label} on {column}", why) for column, why in result.not_evaluated]
             else:
                 skipped.append((label, describe_error(result)))
-    return RedTeam(rank_findings(findings), tuple(skipped))
+    return rank_findings(findings), tuple(skipped)
 
 
 def _group_releases(name: str, count: int) -> list[tuple[int, ...]]:
@@ -433,20 +487,19 @@ def _group_releases(name: str, count: int) -> list[tuple[int, ...]]:
 
     It comes last where an attack counts the rows of the last: the report is about the first.
     """
-    most = needs_of(name).max_releases
+    max_releases = needs_of(name).max_releases
     if needs_of(name).targets_last_release and count > 1:
         return [(*range(1, count), 0)]
-    if most is None or count <= most:
+    if max_releases is None or count <= max_releases:
         return [tuple(range(count))]
-    return [(0, *others) for others in combinations(range(1, count), most - 1)]
+    return [(0, *others) for others in combinations(range(1, count), max_releases - 1)]
 
 
-def _sizes(rows: Any) -> dict[int, int]:
-    """Class size -> classes of that size."""
+def _count_sizes(rows: Any) -> dict[int, int]:
     return dict(sorted(Counter(np.asarray(rows).tolist()).items()))
 
 
-def _compared(
+def _compare_with_original(
     original: Any, source: ReportSource, count: Recount, reading: Mapping[str, Any]
 ) -> tuple[dict[int, int] | None, tuple[Distribution, ...]]:
     """What the original had, as far as the form allows to compare.
@@ -454,46 +507,46 @@ def _compared(
     Exact columns are as they were, centroids are no cells that the original could be put in, and
     answers at random are not people's values.
     """
-    drawn, stated = source.form in (PARTITION, RANDOMISED), source.stated
+    is_comparable, stated = source.form in (PARTITION, RANDOMISED), source.stated
     if source.form == RANDOMISED:
-        answers = {one.name for one in source.schema.sensitive}
-        stated = Schema(tuple(one for one in stated.columns if one.name not in answers))
-    return _before(original if drawn else None, stated, count, reading)
+        answers = {column.name for column in source.schema.sensitive}
+        stated = Schema(tuple(column for column in stated.columns if column.name not in answers))
+    return _measure_original(original if is_comparable else None, stated, count, reading)
 
 
-def _before(
+def _measure_original(
     original: Any, schema: Schema, count: Recount, reading: Mapping[str, Any]
 ) -> tuple[dict[int, int] | None, tuple[Distribution, ...]]:
-    """The original's class sizes, and each column's distribution beside the published one."""
+    """The original's class sizes, and each column's distribution with the published one."""
     if original is None:
         return None, ()
-    wanted = replace(schema, columns=(*schema.quasi, *schema.sensitive))
-    kept = [Column(column.name, "quasi", "category", Flat()) for column in schema.keep]
-    kinds = wanted.kinds | {column.name: "label" for column in kept}
+    compared = replace(schema, columns=(*schema.quasi, *schema.sensitive))
+    kept_columns = [Column(column.name, "quasi", "category", Flat()) for column in schema.keep]
+    kinds = compared.kinds | {column.name: "label" for column in kept_columns}
     with open_frame(original, kinds=kinds, **reading) as frame:
-        tally = everything = _tallied(frame, wanted)
-        if kept:
-            everything = _tallied(frame, replace(schema, columns=(*schema.quasi, *kept)))
+        tally = with_kept = _tally(frame, compared)
+        if kept_columns:
+            with_kept = _tally(frame, replace(schema, columns=(*schema.quasi, *kept_columns)))
     both, cut = tally_with_published(tally, count)
-    moved = marginals.raw(both, cut).columns
-    drawn = marginals.distributions(both, cut)
+    distances = marginals.raw(both, cut).columns
+    distributions = marginals.distributions(both, cut)
     axes = (*tally.quasi, *tally.sensitive)
-    return _sizes_of(everything), tuple(
-        make_distribution(axis, *drawn[axis.name], moved[axis.name]) for axis in axes
+    return _count_tally_sizes(with_kept), tuple(
+        make_distribution(axis, *distributions[axis.name], distances[axis.name]) for axis in axes
     )
 
 
-def _tallied(frame: Frame, wanted: Schema) -> Tally:
-    fields = [field for field in frame.fields if field.name in wanted.names]
-    return encode(frame, wanted.fit(fields)).tally
+def _tally(frame: Frame, schema: Schema) -> Tally:
+    fields = [field for field in frame.fields if field.name in schema.names]
+    return encode(frame, schema.fit(fields)).tally
 
 
-def _sizes_of(tally: Tally) -> dict[int, int]:
+def _count_tally_sizes(tally: Tally) -> dict[int, int]:
     number, _ = number_combinations(tally.keys, [axis.size for axis in tally.quasi])
-    return _sizes(np.bincount(number, weights=tally.count).astype(np.int64))
+    return _count_sizes(np.bincount(number, weights=tally.count).astype(np.int64))
 
 
-def _columns(source: ReportSource, count: Recount) -> tuple[ColumnFate, ...]:
+def _list_column_fates(source: ReportSource, count: Recount) -> tuple[ColumnFate, ...]:
     fates = FATES[source.form]
     labels = {axis.name: axis.size for axis in (*count.tally.quasi, *count.tally.sensitive)}
     return tuple(
@@ -504,28 +557,27 @@ def _columns(source: ReportSource, count: Recount) -> tuple[ColumnFate, ...]:
     )
 
 
-def _named(measured: Audit) -> tuple[tuple[str, float], ...]:
+def _list_measured(measured: Audit) -> tuple[tuple[str, float], ...]:
     """Each model that was measured, with what else its figure depends on."""
-    found = []
-    for one in measured.measured:
-        extra = "".join(f" {key}={value}" for key, value in one.parameters)
-        found.append((f"{one.model}{extra}{f' on {one.on}' if one.on else ''}", one.value))
-    return tuple(found)
+    figures = []
+    for figure in measured.measured:
+        parameters = "".join(f" {key}={value}" for key, value in figure.parameters)
+        column = f" on {figure.on}" if figure.on else ""
+        figures.append((f"{figure.model}{parameters}{column}", figure.value))
+    return tuple(figures)
 
 
-def _private(source: ReportSource, original: Any) -> dict[str, Any]:
-    """What the companion knows of the release, and of the original that was given."""
-    own = source.companion
-    another = {"another_original": True} if is_other_original(own, original) else {}
-    return {**(own.facts if own else {}), **another}
+def _list_companion_facts(source: ReportSource, original: Any) -> dict[str, Any]:
+    companion = source.companion
+    difference = {"another_original": True} if is_other_original(companion, original) else {}
+    return {**(companion.facts if companion else {}), **difference}
 
 
-def _hashes(source: ReportSource) -> dict[str, str]:
-    """Of the published files, and of their manifest."""
-    table, told = source.table, source.manifest
+def _hash_files(source: ReportSource) -> dict[str, str]:
+    table, manifest = source.table, source.manifest
     if not isinstance(table, (str, Path)) or not Path(table).is_file():
         return {}
-    names = {"values": str(told["values"])} if "values" in told else {}
-    others = {**names, "manifest": MANIFEST_NAME} if told else {}
-    beside = {what: hash_file(Path(table).parent / name) for what, name in others.items()}
-    return {"table": hash_file(Path(table)), **beside}
+    names = {"values": str(manifest["values"])} if "values" in manifest else {}
+    others = {**names, "manifest": MANIFEST_NAME} if manifest else {}
+    other_hashes = {what: hash_file(Path(table).parent / name) for what, name in others.items()}
+    return {"table": hash_file(Path(table)), **other_hashes}

@@ -26,10 +26,7 @@ from shoal.releases.reader import parse_released_schema
 from shoal.reports.context import read_context
 from shoal.reports.options import ReportRequest, list_commands
 from shoal.reports.redact import redact_composition
-from shoal.reports.sections.composition import (
-    CompositionEvidence,
-    examine_composition,
-)
+from shoal.reports.sections.composition import CompositionEvidence, examine_composition
 from shoal.reports.sections.differential_privacy import explain_noise_promise
 from shoal.reports.sections.usefulness import (
     RereadCounts,
@@ -49,11 +46,11 @@ RUNS = 1_000
 
 @dataclass(frozen=True)
 class StatedDomain:
-    """One published column: what the schema says that it may hold, and in how many cells."""
+    """One published column: what it may hold by the schema, and in how many cells."""
 
     name: str
     role: str
-    stated: str
+    domain: str
     cells: int
 
 
@@ -63,26 +60,31 @@ class NoisyEvidence:
 
     manifest: Mapping[str, Any]
     verdict: Verdict
-    promised: Mapping[str, Any]
+    promise: Mapping[str, Any]
     columns: tuple[StatedDomain, ...]
-    lines: int
+    published_rows: int
     """The published file's rows: cells, or made-up people."""
-    useful: Mapping[str, Any]
+    usefulness: Mapping[str, Any]
     """How large the noise is, by what is published."""
     errors: Mapping[str, Any] | None = None
     """How far counts and distributions are from the original's, where it was given."""
     rows: int | None = None
     """How many people there truly are, where the original was given."""
-    another: bool = False
+    is_other_original: bool = False
     """Whether the original that was given is certainly another file than the published one."""
-    audited: Finding | None = None
+    audit: Finding | None = None
     """What running the mechanism again showed, where the original was given."""
-    composing: CompositionEvidence | None = None
+    composition: CompositionEvidence | None = None
     context: Mapping[str, str] = field(default_factory=dict)
     dropped: tuple[str, ...] = ()
     hashes: Mapping[str, str] = field(default_factory=dict)
     commands: tuple[str, ...] = ()
     public: bool = False
+
+    @property
+    def fewest(self) -> int:
+        """How composition is rounded: above 1 for the public."""
+        return 2 if self.public else 1
 
     @property
     def form(self) -> str:
@@ -91,8 +93,8 @@ class NoisyEvidence:
 
     @property
     def releasable(self) -> bool:
-        """Whether the noise is anybody's secret: that of a seed is not."""
-        return bool(self.promised["releasable"])
+        """Whether the noise is secret: that of a seed is not."""
+        return bool(self.promise["releasable"])
 
     @property
     def holds(self) -> bool:
@@ -102,64 +104,65 @@ class NoisyEvidence:
 
 def find_noise_release(release: Any) -> tuple[Path, dict[str, Any]] | None:
     """The table and the manifest of a release of counts or made-up people; None for others."""
-    found = find_release(release)
-    return found if found and found[1].get("form") in NO_INDIVIDUAL_ROWS else None
+    located = find_release(release)
+    return located if located and located[1].get("form") in NO_INDIVIDUAL_ROWS else None
 
 
 def gather_noise_evidence(
-    given: ReportRequest, table: Path, manifest: dict[str, Any], public: bool, progress: Progress
+    request: ReportRequest, table: Path, manifest: dict[str, Any], public: bool, progress: Progress
 ) -> NoisyEvidence:
-    """Everything that the report tells; for the ``public`` the original is not even read."""
-    _check(given, str(manifest["form"]))
-    context = read_context(given.context)
+    """Everything that the report states; for the ``public`` the original is not even read."""
+    _refuse_row_options(request, str(manifest["form"]))
+    context = read_context(request.context)
     progress("verifying", 0, 1)
-    verdict = _verified(given.release, table, manifest)
+    verdict = _verify_release(request.release, table, manifest)
     schema = parse_released_schema(manifest)
     plan = MarginalPlan(schema, build_all_bins(schema))
-    read = RereadCounts.of(table, plan, manifest)
-    found, audit, reading = None, None, given.settings.get("reading") or {}
-    if given.original is not None and not public:
+    reread = RereadCounts.of(table, plan, manifest)
+    people = request.people or reread.people
+    comparison, audit, reading = None, None, request.settings.get("reading") or {}
+    if request.original is not None and not public:
         progress("comparing", 0, 1)
-        found = compare_with_original(given.original, plan, read, reading)
+        comparison = compare_with_original(request.original, plan, reread, reading)
         if manifest.get("releasable") is True:
             audit = audit_mechanism(
-                given.release, given.original, runs=RUNS, reading=reading, progress=progress
+                request.release, request.original, runs=RUNS, reading=reading, progress=progress
             )
-    own = find_companion(given.release, table)
-    hidden = () if own is None or public else own.schema.columns
+    companion = find_companion(request.release, table)
+    hidden = () if companion is None or public else companion.schema.columns
     roles = {column.name: column for column in schema.columns}
     return NoisyEvidence(
         manifest=manifest,
         verdict=verdict,
-        promised=explain_noise_promise(manifest, given.prior, given.people or read.people) or {},
-        columns=tuple(_domain(roles[one.name], one) for one in plan.bins),
-        lines=verdict.rows,
-        useful=measure_usefulness(read),
-        errors=None if found is None else found.to_json(),
-        rows=None if found is None else found.rows,
-        another=found is not None and is_other_original(own, given.original),
-        audited=audit,
-        composing=_composing(given, public, progress),
+        promise=explain_noise_promise(manifest, request.prior, people) or {},
+        columns=tuple(_describe_domain(roles[bins.name], bins) for bins in plan.bins),
+        published_rows=verdict.rows,
+        usefulness=measure_usefulness(reread),
+        errors=None if comparison is None else comparison.to_json(),
+        rows=None if comparison is None else comparison.rows,
+        is_other_original=comparison is not None and is_other_original(companion, request.original),
+        audit=audit,
+        composition=_judge_composition(request, public, progress),
         context=context,
         dropped=tuple(column.name for column in hidden if column.name not in schema.names),
         hashes={"table": hash_file(table), "manifest": hash_file(table.parent / MANIFEST_NAME)},
-        commands=_commands(given, public),
+        commands=_list_report_commands(request, public),
         public=public,
     )
 
 
-def _check(given: ReportRequest, form: str) -> None:
-    """Refuse what would have to be attacked or judged by rows: no row is anybody's."""
-    asked = {
-        "--with": given.others,
-        "--targets": given.targets,
-        "--control": given.control,
-        "-m": given.rule,
-        "--on": given.columns,
-        "--limit": given.limit,
-        "-s": given.schema,
+def _refuse_row_options(request: ReportRequest, form: str) -> None:
+    """Refuse what needs rows of people to be attacked or judged: there are none."""
+    options = {
+        "--with": request.others,
+        "--targets": request.targets,
+        "--control": request.control,
+        "-m": request.rule,
+        "--on": request.columns,
+        "--limit": request.limit,
+        "-s": request.schema,
     }
-    if unfit := [flag for flag, value in asked.items() if value not in (None, ())]:
+    if unfit := [flag for flag, value in options.items() if value not in (None, ())]:
         raise UsageError(
             f"A release of the form {form} has no row of anybody's: {', '.join(unfit)} "
             f"{'has' if len(unfit) == 1 else 'have'} no meaning for it.",
@@ -167,8 +170,8 @@ def _check(given: ReportRequest, form: str) -> None:
         )
 
 
-def _verified(release: Any, table: Path, manifest: Mapping[str, Any]) -> Verdict:
-    """The verdict; a release that is not to be released is told of all the same."""
+def _verify_release(release: Any, table: Path, manifest: Mapping[str, Any]) -> Verdict:
+    """A release that is not to be released has a report all the same."""
     try:
         return verify(release)
     except NotMetError:
@@ -177,32 +180,33 @@ def _verified(release: Any, table: Path, manifest: Mapping[str, Any]) -> Verdict
         return recount_noise(table, manifest)
 
 
-def _domain(column: Column, bins: Bins) -> StatedDomain:
+def _describe_domain(column: Column, bins: Bins) -> StatedDomain:
     if column.hierarchy is not None and not column.listed_values and not column.bounds:
-        stated = "the leaves of its taxonomy"
+        domain = "the leaves of its taxonomy"
     elif bins.bounds is not None and column.bounds is not None:
-        stated = " to ".join(_end(end, bins.kind) for end in column.bounds)
+        domain = " to ".join(_format_bound(end, bins.kind) for end in column.bounds)
     else:
-        stated = "the values of its domain"
-    return StatedDomain(
-        column.name, column.role, stated + (", or empty" if bins.null else ""), bins.size
-    )
+        domain = "the values of its domain"
+    domain += ", or empty" if bins.null else ""
+    return StatedDomain(column.name, column.role, domain, bins.size)
 
 
-def _end(end: float, kind: str) -> str:
-    """A bound as a person writes it: days are kept as numbers."""
+def _format_bound(end: float, kind: str) -> str:
+    """Days are kept as numbers."""
     return date.fromordinal(int(end)).isoformat() if kind == "date" else f"{end:,.12g}"
 
 
-def _composing(given: ReportRequest, public: bool, progress: Progress) -> CompositionEvidence:
-    """What the ledger says of it; nothing is forecast."""
-    found = examine_composition(given, True, (), progress)
-    told = redact_composition(found) if public else found
-    return replace(told or found, why=NO_FORECAST)
+def _judge_composition(
+    request: ReportRequest, public: bool, progress: Progress
+) -> CompositionEvidence:
+    """The ledger's judgement; nothing is forecast."""
+    composition = examine_composition(request, True, (), progress)
+    public_part = redact_composition(composition) if public else composition
+    return replace(public_part or composition, why=NO_FORECAST)
 
 
-def _commands(given: ReportRequest, public: bool) -> tuple[str, ...]:
-    """What to type to have it again; for the public without the names of files."""
+def _list_report_commands(request: ReportRequest, public: bool) -> tuple[str, ...]:
+    """For the public without the names of files."""
     if public:
         return ("shoal verify RELEASE", "shoal report RELEASE --public -o report.html")
-    return list_commands(given)
+    return list_commands(request)

@@ -1,8 +1,7 @@
-"""The page of a release that is counts, or people made up from counts: no row of it is anybody's.
+"""The report of noisy counts, or of people made up from them: from evidence to a page.
 
-A pure function of evidence, with the same skeleton as any other report (ISO/IEC 27559:2022): in
-short, context, data, the promise in place of identifiability, how useful it is, what was tested,
-other releases, what remains, governance. What nobody said is a line to fill in.
+Nothing is read or measured here. The sections are those of any other report (ISO/IEC 27559:2022),
+with the promise in place of identifiability, and usefulness after it.
 """
 
 from __future__ import annotations
@@ -27,8 +26,7 @@ from shoal.reports.document import (
 )
 from shoal.reports.format import format_real
 from shoal.reports.noise.evidence import NoisyEvidence
-from shoal.reports.sections.composition import build_composition_section as beside
-from shoal.reports.sections.composition import list_composition_facts as composed
+from shoal.reports.sections.composition import build_composition_section, list_composition_facts
 from shoal.reports.sections.differential_privacy import (
     render_promise,
     render_promise_warnings,
@@ -55,39 +53,39 @@ def build_noise_page(evidence: NoisyEvidence, title: str | None = None, version:
     return Page(
         title or TITLE,
         (
-            _summary(evidence),
+            _build_summary(evidence),
             build_context_section(evidence.context),
-            _data(evidence),
-            render_promise(evidence.promised),
-            render_usefulness(evidence.useful, evidence.errors),
-            *_tested(evidence),
-            *beside(evidence.composing, 2 if evidence.public else 1),
-            _mitigation(evidence),
-            _governance(evidence, version),
+            _build_data_section(evidence),
+            render_promise(evidence.promise),
+            render_usefulness(evidence.usefulness, evidence.errors),
+            *_build_testing_section(evidence),
+            *build_composition_section(evidence.composition, evidence.fewest),
+            _build_mitigation_section(evidence),
+            build_governance_section(evidence.context, [Fact("Shoal", version)], evidence.commands),
         ),
         lead=write_noise_lead(evidence),
-        foot=_foot(evidence, version),
+        foot=_write_foot(evidence, version),
         data=list_noise_facts(evidence),
     )
 
 
 def list_noise_facts(evidence: NoisyEvidence) -> dict[str, Any]:
     """The outcome for programs."""
-    audit = evidence.audited
-    told: dict[str, Any] = {
+    audit = evidence.audit
+    facts: dict[str, Any] = {
         "public": evidence.public,
         "form": evidence.form,
         "holds": evidence.holds,
         "exceeded": [audit.attack] if audit is not None and audit.exposed else [],
         "findings": [] if audit is None else [audit.to_json()],
-        "composition": composed(evidence.composing, 2 if evidence.public else 1),
-        "privacy": evidence.promised,
-        "useful": evidence.useful,
+        "composition": list_composition_facts(evidence.composition, evidence.fewest),
+        "privacy": evidence.promise,
+        "useful": evidence.usefulness,
     }
     if evidence.public:
-        return told
+        return facts
     return {
-        **told,
+        **facts,
         "verdict": evidence.verdict.to_json(),
         "rows": evidence.rows,
         "errors": evidence.errors,
@@ -96,49 +94,45 @@ def list_noise_facts(evidence: NoisyEvidence) -> dict[str, Any]:
 
 def write_noise_lead(evidence: NoisyEvidence) -> str:
     """The outcome in a sentence or two."""
-    what = (
-        "Noisy counts are published"
-        if evidence.form == "counts"
-        else ("People made up from noisy counts are published")
-    )
-    told = f"{what} under differential privacy ({_spent(evidence)})"
+    subject = "Noisy counts" if evidence.form == "counts" else "People made up from noisy counts"
+    lead = f"{subject} are published under differential privacy ({_state_spend(evidence)})"
     if not evidence.releasable:
-        return f"{told}, but the noise comes from a seed: NOT to be released."
+        return f"{lead}, but the noise comes from a seed: NOT to be released."
     if not evidence.holds:
-        return f"{told}, but the file does NOT hold what it promises."
-    audit = evidence.audited
+        return f"{lead}, but the file does NOT hold what it promises."
+    audit = evidence.audit
     if audit is not None and audit.exposed:
-        return f"{told}, but an audit of the noise DISPROVES it: {audit.sentence}"
-    return f"{told}, whatever else anybody knows. {STATED}{_withstood(audit)}"
+        return f"{lead}, but an audit of the noise DISPROVES it: {audit.sentence}"
+    return f"{lead}, whatever else anybody knows. {STATED}{_state_audit(audit)}"
 
 
-def _withstood(audit: Finding | None) -> str:
+def _state_audit(audit: Finding | None) -> str:
     """What an audit adds that did not disprove anything."""
     if audit is None:
         return ""
-    if _doubted(audit):
+    if _is_doubtful(audit):
         return " An audit finds its counts further from the original's than noise takes them."
     shown = audit.details["epsilon_low"] > 0
     return f" An audit of the noise {'found nothing against it' if shown else NOTHING}."
 
 
-def _doubted(audit: Finding) -> bool:
+def _is_doubtful(audit: Finding) -> bool:
     """Whether the file's counts are not those of its noise, or the original is another table."""
     return bool(audit.details.get("file", {}).get("wrong"))
 
 
-def _spent(evidence: NoisyEvidence) -> str:
-    words = evidence.promised["words"]
+def _state_spend(evidence: NoisyEvidence) -> str:
+    words = evidence.promise["words"]
     delta = "" if words["delta"] == "0" else f", δ {words['delta']}"
     return f"ε {words['epsilon']}{delta}"
 
 
-def _summary(evidence: NoisyEvidence) -> Section:
-    words, useful = evidence.promised["words"], evidence.useful
+def _build_summary(evidence: NoisyEvidence) -> Section:
+    words, useful = evidence.promise["words"], evidence.usefulness
     delta = "pure: δ is 0" if words["delta"] == "0" else f"with δ {words['delta']}"
     rows = ("cells counted", useful["cells"], f"in {useful['tables']:,} tables")
     if evidence.form == "synthetic":
-        rows = ("made-up people", evidence.lines, "as many as the noisy counts say")
+        rows = ("made-up people", evidence.published_rows, "as many as the noisy counts say")
     items = (
         Fact("privacy spent", f"ε {words['epsilon']}", delta),
         Fact(*rows),
@@ -147,17 +141,17 @@ def _summary(evidence: NoisyEvidence) -> Section:
             f"±{format_real(useful['deviation'])}",
             "people, standard deviation",
         ),
-        summarise_promise(evidence.promised),
+        summarise_promise(evidence.promise),
     )
-    return Section("In short", (), (KeyFacts(items), *_callouts(evidence)))
+    return Section("In short", (), (KeyFacts(items), *_list_callouts(evidence)))
 
 
-def _callouts(evidence: NoisyEvidence) -> list[Block]:
-    blocks = render_promise_warnings(evidence.promised)
+def _list_callouts(evidence: NoisyEvidence) -> list[Block]:
+    blocks = render_promise_warnings(evidence.promise)
     if evidence.releasable and not evidence.holds:
-        told = "What the manifest promises does not hold for the file. Do not publish it."
-        blocks.append(Callout(told, "danger", "Promise not kept"))
-    audit = evidence.audited
+        text = "What the manifest promises does not hold for the file. Do not publish it."
+        blocks.append(Callout(text, "danger", "Promise not kept"))
+    audit = evidence.audit
     if audit is not None and audit.exposed:
         blocks.append(Callout(f"{audit.sentence} {audit.defence}", "danger", "Disproved"))
     return blocks
@@ -166,46 +160,55 @@ def _callouts(evidence: NoisyEvidence) -> list[Block]:
 # Data
 
 
-def _data(evidence: NoisyEvidence) -> Section:
+def _build_data_section(evidence: NoisyEvidence) -> Section:
     head = ("column", "role", "what it may hold", "cells")
-    rows = tuple((one.name, one.role, one.stated, one.cells) for one in evidence.columns)
+    rows = tuple(
+        (column.name, column.role, column.domain, column.cells) for column in evidence.columns
+    )
     facts = [Fact("Form", _KINDS[evidence.form])]
-    facts.append(Fact("File", f"{evidence.manifest['file']}, {evidence.lines:,} rows"))
+    facts.append(Fact("File", f"{evidence.manifest['file']}, {evidence.published_rows:,} rows"))
     if "one_row" in evidence.manifest:
         facts.append(Fact("One row a person", str(evidence.manifest["one_row"])))
-    facts += [Fact(f"SHA-256 of the {what}", f"`{one}`") for what, one in evidence.hashes.items()]
+    facts += [
+        Fact(f"SHA-256 of the {what}", f"`{file_hash}`")
+        for what, file_hash in evidence.hashes.items()
+    ]
     if evidence.rows is not None:
         facts.append(Fact("People in the table", f"{evidence.rows:,}", "(exactly: not public)"))
-    if evidence.another:
+    if evidence.is_other_original:
         facts.append(Fact("Note", f"{OTHER_ORIGINAL}."))
-    told = (
+    intro = (
         "What the table holds (data assessment). Which cells there are follows from the schema "
         "that its publisher stated, never from the rows: that a cell is there says nothing."
     )
-    return Section("Data", (told,), (Table(head, rows), Fields(tuple(facts))))
+    return Section("Data", (intro,), (Table(head, rows), Fields(tuple(facts))))
 
 
 # Tested
 
 
-def _tested(evidence: NoisyEvidence) -> list[Section]:
-    """What the audit of the noise found; the public is told nothing that the original decided."""
+def _build_testing_section(evidence: NoisyEvidence) -> list[Section]:
+    """What the audit of the noise found; the public learns nothing that the original decided."""
     if evidence.public:
         return []
-    told = (
+    intro = (
         "No file can show that noise was drawn as is promised. An audit draws it again, many "
         "times, on the table with one person and without, and looks how well the two can be told "
         "apart: that proves how much ε is at least. A bound above what is claimed disproves it; "
         "one below it is no proof that all is well."
     )
-    audit = evidence.audited
+    audit = evidence.audit
     blocks: list[Block] = [Callout(_UNAUDITED, "note", "Not audited")]
     if audit is not None:
         shown = "good" if audit.details["epsilon_low"] > 0 else "note"
-        tone = "danger" if audit.exposed else "warning" if _doubted(audit) else shown
+        tone = "danger" if audit.exposed else "warning" if _is_doubtful(audit) else shown
         assumed = Fact("Assumes that", "; ".join(audit.assumptions))
-        blocks = [_audit_facts(audit.details), Callout(audit.sentence, tone), Fields((assumed,))]
-    return [Section("Adversarial testing", (told,), tuple(blocks))]
+        blocks = [
+            _make_audit_facts(audit.details),
+            Callout(audit.sentence, tone),
+            Fields((assumed,)),
+        ]
+    return [Section("Adversarial testing", (intro,), tuple(blocks))]
 
 
 _UNAUDITED = (
@@ -213,40 +216,41 @@ _UNAUDITED = (
 )
 
 
-def _audit_facts(told: Mapping[str, Any]) -> KeyFacts:
-    sure = f"shown with {100 * told['confidence']:g}% confidence"
-    low, most = float(told["epsilon_low"]), format_real(float(told["most"]))
+def _make_audit_facts(details: Mapping[str, Any]) -> KeyFacts:
+    confidence = f"shown with {100 * details['confidence']:g}% confidence"
+    low, most = float(details["epsilon_low"]), format_real(float(details["most"]))
+    claimed = format_budget(to_exact(details["epsilon_claimed"]))
     rho = []
-    if told.get("rho_low") is not None:
-        claimed = f"; {format_real(float(told['rho_claimed']))} claimed"
-        rho = [_at_least("ρ", float(told["rho_low"]), sure, claimed)]
+    if details.get("rho_low") is not None:
+        claim = f"; {format_real(float(details['rho_claimed']))} claimed"
+        rho = [_make_bound_fact("ρ", float(details["rho_low"]), confidence, claim)]
     return KeyFacts(
         (
-            Fact("ε claimed", format_budget(to_exact(told["epsilon_claimed"])), "by the manifest"),
-            _at_least("ε", low, sure),
+            Fact("ε claimed", claimed, "by the manifest"),
+            _make_bound_fact("ε", low, confidence),
             *rho,
-            Fact("runs", told["runs"], f"on each table: they could show an ε of {most} at most"),
+            Fact("runs", details["runs"], f"on each table: they could show an ε of {most} at most"),
         )
     )
 
 
-def _at_least(name: str, low: float, sure: str, more: str = "") -> Fact:
+def _make_bound_fact(name: str, low: float, confidence: str, claim: str = "") -> Fact:
     shown = low > TINY
     return Fact(
         f"{name} at least",
         format_real(low) if shown else "–",
-        f"{sure if shown else NOTHING}{more}",
+        f"{confidence if shown else NOTHING}{claim}",
     )
 
 
 # What remains
 
 
-def _mitigation(evidence: NoisyEvidence) -> Section:
+def _build_mitigation_section(evidence: NoisyEvidence) -> Section:
     done = [
         Fact("Form", _KINDS[evidence.form]),
-        Fact("Mechanism", str(evidence.promised["privacy"]["mechanism"])),
-        Fact("Privacy spent", _spent(evidence)),
+        Fact("Mechanism", str(evidence.promise["privacy"]["mechanism"])),
+        Fact("Privacy spent", _state_spend(evidence)),
     ]
     if evidence.dropped:
         done.append(Fact("Left out", ", ".join(evidence.dropped)))
@@ -265,12 +269,8 @@ def _mitigation(evidence: NoisyEvidence) -> Section:
     )
 
 
-def _governance(evidence: NoisyEvidence, version: str) -> Section:
-    return build_governance_section(evidence.context, [Fact("Shoal", version)], evidence.commands)
-
-
-def _foot(evidence: NoisyEvidence, version: str) -> str:
-    made = f"Made by `shoal report` {version}".strip()
+def _write_foot(evidence: NoisyEvidence, version: str) -> str:
+    origin = f"Made by `shoal report` {version}".strip()
     if evidence.public:
-        return f"{made}. For everybody: all of it follows from what is published."
-    return f"{made}. For the publisher: it may hold facts that the published table does not."
+        return f"{origin}. For everybody: all of it follows from what is published."
+    return f"{origin}. For the publisher: it may hold facts that the published table does not."

@@ -1,12 +1,12 @@
-"""Who could work together? A report's part on the providers of a release.
+"""Collusion: a report's part on providers of a release who work together.
 
 The three attackers of Goryczka, Xiong and Fung (m-privacy for collaborative data publishing,
 CollaborateCom 2011), each with what stands in its way; and how many providers may take their own
 rows away before a class no longer meets the rule, whether that was promised or not.
 
-It is measured with the private companion, which alone knows providers, so the public is told no
-more than what the manifest promises, and whether that was kept. It does not say what providers
-know besides their own rows, and names none of them unless asked to.
+Only the private companion knows providers, so the public learns no more than what the manifest
+promises, and whether that was kept. What providers know besides their own rows is not measured,
+and none is named unless asked for.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ class CollusionEvidence:
 
     rule: str
     """What protects from outsiders: the requirement without what wraps it."""
-    promised: tuple[tuple[int, str], ...] = ()
+    promises: tuple[tuple[int, str], ...] = ()
     """m and the rule inside of each m-privacy."""
-    found: tuple[MPrivate, ...] = ()
-    """For each promise, or where there is none for the rule: how many providers it withstands."""
-    unjudged: tuple[str, ...] = ()
+    results: tuple[MPrivate, ...] = ()
+    """For each promise, or for the rule where there is none: how many providers it withstands."""
+    not_evaluated: tuple[str, ...] = ()
     """The parts of the requirement that are not judged against coalitions."""
     outside_holds: bool = True
     """Whether the requirement holds by itself."""
@@ -57,25 +57,25 @@ class CollusionEvidence:
     """Why nothing was measured."""
 
     @property
-    def partly(self) -> bool:
+    def is_partial(self) -> bool:
         """Whether what was measured is about a part of the requirement each."""
-        return bool(self.unjudged) or len(self.found) > 1
+        return bool(self.not_evaluated) or len(self.results) > 1
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values for JSON."""
+        """What is promised and what was measured."""
         return {
             "rule": self.rule,
-            "promised": [{"m": m, "rule": rule} for m, rule in self.promised],
-            "measured": [_unnamed(one) for one in self.found],
-            "unjudged": list(self.unjudged),
+            "promised": [{"m": m, "rule": rule} for m, rule in self.promises],
+            "measured": [_to_json_without_names(result) for result in self.results],
+            "unjudged": list(self.not_evaluated),
             "why": self.why,
         }
 
 
-def _unnamed(one: MPrivate) -> dict[str, Any]:
-    """Plain values; without the coalition that breaks it where its names were not asked for."""
-    plain: dict[str, Any] = to_json_value(one.to_dict())
-    if not one.holds and one.coalition is None:
+def _to_json_without_names(result: MPrivate) -> dict[str, Any]:
+    """Without the coalition that breaks it where its names were not asked for."""
+    plain: dict[str, Any] = to_json_value(result.to_dict())
+    if not result.holds and result.coalition is None:
         del plain["coalition"]
     return plain
 
@@ -97,80 +97,82 @@ def examine_collusion(
         return CollusionEvidence(str(rule), why=describe_error(error))
     wrapped = [part for part in split_rule(model) if isinstance(part, MPrivacy)]
     others = [part for part in split_rule(model) if not isinstance(part, MPrivacy)]
-    about = CollusionEvidence(
+    evidence = CollusionEvidence(
         " & ".join(map(str, unwrap_rule(model))),
-        tuple((one.m, str(one.rule)) for one in wrapped),
-        unjudged=tuple(str(one) for one in others if wrapped or explain_untestable(one)),
+        tuple((wrapper.m, str(wrapper.rule)) for wrapper in wrapped),
+        not_evaluated=tuple(str(other) for other in others if wrapped or explain_untestable(other)),
     )
-    asked = wrapped or [MPrivacy(1, one) for one in _fit(others)]
-    if not asked:
-        return replace(about, why=f"Nothing was measured: {explain_untestable(model)}.")
-    return _measured(about, release, asked, verdict, show)
+    to_test = wrapped or [MPrivacy(1, rule_part) for rule_part in _join_testable(others)]
+    if not to_test:
+        return replace(evidence, why=f"Nothing was measured: {explain_untestable(model)}.")
+    return _measure(evidence, release, to_test, verdict, show)
 
 
-def _fit(models: Sequence[Model]) -> list[Model]:
+def _join_testable(models: Sequence[Model]) -> list[Model]:
     """What coalitions can be tried on, as one rule; none where that is nothing."""
-    fit = tuple(one for one in models if not explain_untestable(one))
-    return [All(fit) if len(fit) > 1 else fit[0]] if fit else []
+    testable = tuple(model for model in models if not explain_untestable(model))
+    return [All(testable) if len(testable) > 1 else testable[0]] if testable else []
 
 
-def _measured(
-    about: CollusionEvidence,
+def _measure(
+    evidence: CollusionEvidence,
     release: Any,
-    asked: Sequence[MPrivacy],
+    promises: Sequence[MPrivacy],
     verdict: Verdict | None,
     show: bool,
 ) -> CollusionEvidence:
-    """The same with what was counted, or why it could not be."""
     try:
         count = count_providers(release, accept_keep=True)
-        found = [judge_coalitions(count, one, show=show) for one in asked]
+        results = [judge_coalitions(count, promise, show=show) for promise in promises]
     except (InputError, UsageError) as error:  # one provider only, buckets, too many coalitions
-        return replace(about, why=describe_error(error))
-    named = tuple(one if show else one.unnamed() for one in found)
+        return replace(evidence, why=describe_error(error))
+    shown = tuple(result if show else result.unnamed() for result in results)
     return replace(
-        about,
-        found=named,
-        outside_holds=_by_itself(about, found, verdict),
-        inside_holds=not about.promised or all(one.holds for one in found),
+        evidence,
+        results=shown,
+        outside_holds=_holds_by_itself(evidence, results, verdict),
+        inside_holds=not evidence.promises or all(result.holds for result in results),
     )
 
 
-def _by_itself(
-    about: CollusionEvidence, found: Sequence[MPrivate], verdict: Verdict | None
+def _holds_by_itself(
+    evidence: CollusionEvidence, results: Sequence[MPrivate], verdict: Verdict | None
 ) -> bool:
-    """Whether the requirement holds where nobody works together."""
     parts = () if verdict is None else verdict.judgements
-    beside = [one.holds for one in parts if not about.promised or one.model in about.unjudged]
-    return all(beside) and all(one.survive[0] == one.classes for one in found)
+    others = [
+        judgement.holds
+        for judgement in parts
+        if not evidence.promises or judgement.model in evidence.not_evaluated
+    ]
+    return all(others) and all(result.survive[0] == result.classes for result in results)
 
 
 # The page
 
 
 def build_collusion_section(
-    about: CollusionEvidence | None, kept: Sequence[str] = ()
+    evidence: CollusionEvidence | None, kept_columns: Sequence[str] = ()
 ) -> list[Section]:
     """The section of the page; none where there are no providers."""
-    if about is None:
+    if evidence is None:
         return []
     intro = [_INTRO]
-    if kept and about.found:
+    if kept_columns and evidence.results:
         intro.append(
             "Classes are those of the quasi-identifiers; whoever tells them apart by kept columns "
-            f"too ({', '.join(kept)}) may learn more."
+            f"too ({', '.join(kept_columns)}) may learn more."
         )
-    holds = {"outside_holds": about.outside_holds, "inside_holds": about.inside_holds}
+    holds = {"outside_holds": evidence.outside_holds, "inside_holds": evidence.inside_holds}
     blocks: list[Block] = [
-        tabulate_attackers(about.rule, about.promised, _measurement(about), **holds)
+        tabulate_attackers(evidence.rule, evidence.promises, _state_measurement(evidence), **holds)
     ]
-    if about.why:
-        blocks.append(Callout(about.why, "note", "Not measured"))
-    promises: list[int | None] = [m for m, _ in about.promised] or [None]
-    for m, one in zip(promises, about.found, strict=False):
-        blocks += _about(about, one, m)
-    if about.unjudged and not about.found:
-        blocks.append(Fields((_beside(about.unjudged),)))
+    if evidence.why:
+        blocks.append(Callout(evidence.why, "note", "Not measured"))
+    promises: list[int | None] = [m for m, _ in evidence.promises] or [None]
+    for m, result in zip(promises, evidence.results, strict=False):
+        blocks += _render_result(evidence, result, m)
+    if evidence.not_evaluated and not evidence.results:
+        blocks.append(Fields((_make_not_evaluated_fact(evidence.not_evaluated),)))
     return [Section(HEADING, tuple(intro), tuple(blocks))]
 
 
@@ -181,91 +183,96 @@ _INTRO = (
 )
 
 
-def _title(about: CollusionEvidence, one: MPrivate) -> str:
+def _write_title(evidence: CollusionEvidence, result: MPrivate) -> str:
     """What the numbers say; and of which rule, where that is not all that is required."""
-    title = describe_survival(one.survive, one.classes)
-    return clean_text(f"For {one.rule} alone: {_lowered(title)}") if about.partly else title
+    title = describe_survival(result.survive, result.classes)
+    if not evidence.is_partial:
+        return title
+    return clean_text(f"For {result.rule} alone: {_lower_first(title)}")
 
 
-def _measurement(about: CollusionEvidence) -> str:
+def _state_measurement(evidence: CollusionEvidence) -> str:
     """What was found where nothing is promised."""
-    if about.promised or not about.found:
+    if evidence.promises or not evidence.results:
         return ""
-    return f"Measured: {_lowered(_title(about, about.found[0]))}."
+    return f"Measured: {_lower_first(_write_title(evidence, evidence.results[0]))}."
 
 
-def _lowered(sentence: str) -> str:
+def _lower_first(sentence: str) -> str:
     return sentence[:1].lower() + sentence[1:]
 
 
-def _about(about: CollusionEvidence, one: MPrivate, m: int | None) -> list[Block]:
-    drawn = chart_survival(one.survive, one.classes, m, one.rule)
+def _render_result(evidence: CollusionEvidence, result: MPrivate, m: int | None) -> list[Block]:
+    chart = chart_survival(result.survive, result.classes, m, result.rule)
     return [
-        Chart({**drawn, "title": _title(about, one)} if about.partly else drawn),
-        Callout(_meaning(one, m), _tone(one, m)),
-        Fields(tuple(_told(one, m, about.unjudged))),
+        Chart({**chart, "title": _write_title(evidence, result)} if evidence.is_partial else chart),
+        Callout(_explain_result(result, m), _choose_tone(result, m)),
+        Fields(tuple(_list_result_facts(result, m, evidence.not_evaluated))),
     ]
 
 
-def _meaning(one: MPrivate, m: int | None) -> str:
-    """One sentence: what the numbers mean for the people in the table."""
-    largest = -1 if one.largest_m is None else one.largest_m
-    who = format_count(largest if m is None else m, "provider")
-    if m is not None and one.holds:
+def _explain_result(result: MPrivate, m: int | None) -> str:
+    """What the numbers mean for the people in the table."""
+    largest = -1 if result.largest_m is None else result.largest_m
+    providers = format_count(largest if m is None else m, "provider")
+    if m is not None and result.holds:
         return (
-            f"Up to {who} working together learn no more than {one.rule} allows, as promised; "
-            + ("of more nothing is promised.")
+            f"Up to {providers} working together learn no more than {result.rule} allows, as "
+            "promised; of more nothing is promised."
         )
     if m is not None:
-        return f"{who} can break what is promised. Do not publish this table."
+        return f"{providers} can break what is promised. Do not publish this table."
     if largest < 0:
-        return f"{one.rule} fails by itself: nobody has to work together to learn more."
+        return f"{result.rule} fails by itself: nobody has to work together to learn more."
     if largest == 0:
-        return "A single provider that takes its own rows away learns more about other people " + (
-            "than an outsider may; the release promises nothing about that."
+        return (
+            "A single provider that takes its own rows away learns more about other people than an "
+            "outsider may; the release promises nothing about that."
         )
-    return f"As it happens {one.rule} withstands {who}; the release does not promise that."
+    return f"As it happens {result.rule} withstands {providers}; the release does not promise that."
 
 
-def _tone(one: MPrivate, m: int | None) -> str:
+def _choose_tone(result: MPrivate, m: int | None) -> str:
     if m is not None:
-        return "good" if one.holds else "danger"
-    return "note" if one.largest_m else "warning"
+        return "good" if result.holds else "danger"
+    return "note" if result.largest_m else "warning"
 
 
-def _told(one: MPrivate, m: int | None, unjudged: Sequence[str]) -> list[Fact]:
-    largest = "none: the rule fails by itself" if one.largest_m is None else one.largest_m
+def _list_result_facts(result: MPrivate, m: int | None, not_evaluated: Sequence[str]) -> list[Fact]:
+    largest = "none: the rule fails by itself" if result.largest_m is None else result.largest_m
     facts = [
-        Fact("Providers", one.providers),
-        Fact("Rule they are to leave", f"`{one.rule}`"),
+        Fact("Providers", result.providers),
+        Fact("Rule they are to leave", f"`{result.rule}`"),
         Fact("Largest m that every class survives", largest),
-        Fact("Classes of one provider", f"{one.of_one_provider:,} of {one.classes:,}", OF_ONE),
+        Fact(
+            "Classes of one provider", f"{result.of_one_provider:,} of {result.classes:,}", OF_ONE
+        ),
     ]
     if m is not None:
-        facts.append(Fact(f"Worst coalition at m = {m}", _breach(one.worst)))
-    if one.breaks is not None and (m is None or one.breaks != one.worst):
-        facts.append(Fact(f"What breaks at m = {one.breaks.m}", _breach(one.breaks)))
-    if unjudged:
-        facts.append(_beside(unjudged))
-    if advice := _advice(one, m):
+        facts.append(Fact(f"Worst coalition at m = {m}", _describe_breach(result.worst)))
+    if result.breaks is not None and (m is None or result.breaks != result.worst):
+        facts.append(Fact(f"What breaks at m = {result.breaks.m}", _describe_breach(result.breaks)))
+    if not_evaluated:
+        facts.append(_make_not_evaluated_fact(not_evaluated))
+    if advice := _advise(result, m):
         facts.append(Fact("What helps", advice))
     return facts
 
 
-def _beside(unjudged: Sequence[str]) -> Fact:
-    return Fact("Not held against coalitions", ", ".join(f"`{one}`" for one in unjudged))
+def _make_not_evaluated_fact(not_evaluated: Sequence[str]) -> Fact:
+    return Fact("Not held against coalitions", ", ".join(f"`{part}`" for part in not_evaluated))
 
 
-def _breach(breach: Breach | None) -> str:
+def _describe_breach(breach: Breach | None) -> str:
     if breach is None:
         return "Breaks no class: what it leaves of each still meets the rule."
     text = breach.describe()
     return f"{text[:1].upper()}{text[1:]}."
 
 
-def _advice(one: MPrivate, m: int | None) -> str:
-    if m is None and one.largest_m is not None:
-        promise = min(one.largest_m + 1, one.providers - 1)
-        made = " --method provider-aware" if promise > one.largest_m else ""
-        return f'publish with `-m "{MPrivacy(promise, parse_rule(one.rule))}"{made}`.'
-    return "" if one.holds else "publish it again; the file is not what was verified."
+def _advise(result: MPrivate, m: int | None) -> str:
+    if m is None and result.largest_m is not None:
+        promise = min(result.largest_m + 1, result.providers - 1)
+        method = " --method provider-aware" if promise > result.largest_m else ""
+        return f'publish with `-m "{MPrivacy(promise, parse_rule(result.rule))}"{method}`.'
+    return "" if result.holds else "publish it again; the file is not what was verified."

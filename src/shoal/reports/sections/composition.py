@@ -51,7 +51,7 @@ NOTHING_TO_LEARN = "The release has no sensitive column, so that nothing is left
 
 @dataclass(frozen=True)
 class CompositionEvidence:
-    """How a release stands beside others."""
+    """How a release stands together with others."""
 
     admission: Mapping[str, Any] | None = None
     """How it was judged together with earlier ones, in plain values; None: there is no ledger."""
@@ -60,11 +60,11 @@ class CompositionEvidence:
     """Why there is no forecast."""
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values for JSON, which the page is drawn from."""
-        told = {**_NOT_JUDGED, **(self.admission or {})}
+        """What the page is drawn from."""
+        admission = {**_NOT_JUDGED, **(self.admission or {})}
         return {
             "ledger": self.admission is not None,
-            **{name: told[name] for name in _NOT_JUDGED},
+            **{name: admission[name] for name in _NOT_JUDGED},
             "forecast": None if self.forecast is None else self.forecast.to_json(),
             "why": self.why,
         }
@@ -88,112 +88,128 @@ _NOT_JUDGED: Mapping[str, Any] = {
     "spend": None,
     "position": None,
 }
-"""What is told of an admission, and what it is where there is none."""
+"""What the page shows of an admission, and what that is where there is none."""
 
 
-def build_composition_section(found: CompositionEvidence | None, fewest: int = 1) -> list[Section]:
-    """The section of the page."""
-    return [] if found is None else [render_composition(found.to_json(), fewest)]
+def build_composition_section(
+    evidence: CompositionEvidence | None, fewest: int = 1
+) -> list[Section]:
+    """The section of the page; none where composition was not examined."""
+    return [] if evidence is None else [render_composition(evidence.to_json(), fewest)]
 
 
 def list_composition_facts(
-    found: CompositionEvidence | None, fewest: int = 1
+    evidence: CompositionEvidence | None, fewest: int = 1
 ) -> dict[str, Any] | None:
     """The same for programs; for the public with numbers in rounded words only."""
-    if found is None:
+    if evidence is None:
         return None
-    plain = found.to_json()
+    facts = evidence.to_json()
     if fewest <= 1:
-        return plain
-    for one in plain["findings"]:
-        one |= {name: state_count(one[name], fewest) for name in ("people", "exposed", "beyond")}
-    if found.forecast is not None:
-        risk, classes = found.forecast.risk, found.forecast.classes
-        plain["forecast"] = {"risk": state_share(risk * classes, classes, fewest)}
-    return plain
+        return facts
+    counts = ("people", "exposed", "beyond")
+    facts["findings"] = [
+        {**finding, **{name: state_count(finding[name], fewest) for name in counts}}
+        for finding in facts["findings"]
+    ]
+    if evidence.forecast is not None:
+        risk, classes = evidence.forecast.risk, evidence.forecast.classes
+        facts["forecast"] = {"risk": state_share(risk * classes, classes, fewest)}
+    return facts
 
 
 def examine_composition(
-    given: ReportRequest, made: bool, learnt: Sequence[str], progress: Progress
+    request: ReportRequest, is_release: bool, attacked_columns: Sequence[str], progress: Progress
 ) -> CompositionEvidence:
-    """How the release stands beside others; ``made``: by Shoal, so that it says its own roles."""
-    schema = None if made else given.schema
-    admission = None if given.ledger is None else _judged(given, schema, progress)
-    if not learnt:
+    """How the release stands together with others; one that Shoal made states its own roles."""
+    schema = None if is_release else request.schema
+    admission = None if request.ledger is None else _judge_with_ledger(request, schema, progress)
+    if not attacked_columns:
         return CompositionEvidence(admission, why=NOTHING_TO_LEARN)
     try:
-        found = forecast(
-            given.release,
-            original=given.original,
-            schema=given.schema,
-            on=tuple(learnt),
-            rule=None if made else given.rule,
-            seed=given.seed,
-            show=given.show,
-            reading=given.settings.get("reading"),
+        prediction = forecast(
+            request.release,
+            original=request.original,
+            schema=request.schema,
+            on=tuple(attacked_columns),
+            rule=None if is_release else request.rule,
+            seed=request.seed,
+            show=request.show,
+            reading=request.settings.get("reading"),
             progress=progress,
         )
     except (InputError, UsageError, NotMetError) as error:  # hidden values, a rule none can meet
         return CompositionEvidence(admission, why=describe_error(error))
-    return CompositionEvidence(admission, found)
+    return CompositionEvidence(admission, prediction)
 
 
-def _judged(given: ReportRequest, schema: Schema | None, progress: Progress) -> dict[str, Any]:
+def _judge_with_ledger(
+    request: ReportRequest, schema: Schema | None, progress: Progress
+) -> dict[str, Any]:
     """The admission in plain values: as it would be now, or of one that is recorded, judged again.
 
     Not by the report's ``on`` and ``limit``: these would leave out what the ledger looks at.
     """
     from shoal.ledger.ledger import Ledger  # databases and cryptography, which few reports need
 
-    people = given.targets if given.targets is not None else given.original
-    ledger = given.ledger if isinstance(given.ledger, Ledger) else Ledger(given.ledger, given.key)
+    people = request.targets if request.targets is not None else request.original
+    is_open = isinstance(request.ledger, Ledger)
+    ledger = request.ledger if is_open else Ledger(request.ledger, request.key)
     try:
-        found = ledger.judge(
-            given.release,
+        facts: dict[str, Any] = ledger.judge(
+            request.release,
             people=people,
             schema=schema,
-            about=given.about,
-            relation=given.settings.get("relation") or None,
-            show=given.show,
-            reading=given.settings.get("reading"),
+            about=request.about,
+            relation=request.settings.get("relation") or None,
+            show=request.show,
+            reading=request.settings.get("reading"),
             progress=progress,
-        )
-        plain = found.to_json()
-        if plain["position"] is None:
+        ).to_json()
+        if facts["position"] is None:
             head = ledger.head()
-            plain["position"] = {
+            facts["position"] = {
                 "entry": None,
                 "hash": "",
                 "head": {"number": head.number, "hash": head.hash},
             }
-        return plain
+        return facts
     finally:
-        if ledger is not given.ledger:
+        if not is_open:
             ledger.close()
 
 
 # The page
 
 
-def render_composition(told: JsonObject, fewest: int = 1) -> Section:
+def render_composition(composition: JsonObject, fewest: int = 1) -> Section:
     """The whole section."""
-    blocks = [*_before(told, fewest), *_later(told, fewest), *_position(told)]
+    blocks = [
+        *_render_earlier(composition, fewest),
+        *_render_forecast(composition, fewest),
+        *_render_position(composition),
+    ]
     return Section(HEADING, (_INTRO,), tuple(blocks))
 
 
-# Those before
+# Earlier releases
 
 
-def _before(told: JsonObject, fewest: int) -> list[Block]:
+def _render_earlier(composition: JsonObject, fewest: int) -> list[Block]:
     heading = "Together with earlier releases"
-    if not told["ledger"]:
+    if not composition["ledger"]:
         return [Text(heading), Callout(_NO_LEDGER, "note", "No ledger was given")]
-    facts = KeyFacts(tuple(_facts(told, fewest)))
-    blocks: list[Block] = [Text(heading), facts, _outcome(told, fewest)]
-    blocks += [Callout(note, "warning", "To be looked at") for note in told["notes"]]
-    if told["judged_with"] and fewest <= 1:
-        blocks.append(_releases(told["judged_with"]))
-    return [*blocks, *_found(told, fewest), *_defended(told), *_untested(told, fewest)]
+    facts = KeyFacts(tuple(_list_facts(composition, fewest)))
+    blocks: list[Block] = [Text(heading), facts, _state_outcome(composition, fewest)]
+    blocks += [Callout(note, "warning", "To be looked at") for note in composition["notes"]]
+    if composition["judged_with"] and fewest <= 1:
+        blocks.append(_tabulate_releases(composition["judged_with"]))
+    return [
+        *blocks,
+        *_tabulate_findings(composition, fewest),
+        *_list_defences(composition),
+        *_list_untested(composition, fewest),
+    ]
 
 
 _NO_LEDGER = (
@@ -202,59 +218,65 @@ _NO_LEDGER = (
 )
 
 
-def _facts(told: JsonObject, fewest: int) -> list[Fact]:
-    earlier = "earlier release" if len(told["judged_with"]) == 1 else "earlier releases"
-    facts = [Fact("judged with", len(told["judged_with"]), f"{earlier} about the same people")]
-    if told["findings"]:
-        worst = max(told["findings"], key=lambda one: one["beyond"] / max(one["people"], 1))
+def _list_facts(composition: JsonObject, fewest: int) -> list[Fact]:
+    earlier = "earlier release" if len(composition["judged_with"]) == 1 else "earlier releases"
+    facts = [
+        Fact("judged with", len(composition["judged_with"]), f"{earlier} about the same people")
+    ]
+    if composition["findings"]:
+        worst = max(composition["findings"], key=_compute_rate)
         by = f"of people, by {worst['attack']}" if worst["beyond"] else "of people, by any attack"
         exposed = state_share(worst["beyond"], worst["people"], fewest)
         facts.append(Fact("exposed together", exposed, f"{by}; beyond each release alone"))
-    spend = told["spend"]
+    spend = composition["spend"]
     if spend and (spend["epsilon"] != "0" or spend["budget"]):
-        facts += [_spent(unit, spend["composition"]) for unit in spend["units"]]
+        facts += [_make_spend_fact(unit, spend["composition"]) for unit in spend["units"]]
     return facts
 
 
-def _spent(unit: JsonObject, composition: str) -> Fact:
-    """What is spent of one unit of protection."""
-    total, of = (unit["in_words"][name] for name in ("total", "budget"))
-    within = "spent in all; no budget is set" if of is None else f"spent, of {of}"
-    by = f", by {composition} composition" if of else ""
+def _compute_rate(finding: JsonObject) -> float:
+    return float(finding["beyond"] / max(finding["people"], 1))
+
+
+def _make_spend_fact(unit: JsonObject, composition: str) -> Fact:
+    total, budget = (unit["in_words"][name] for name in ("total", "budget"))
+    within = "spent in all; no budget is set" if budget is None else f"spent, of {budget}"
+    by = f", by {composition} composition" if budget else ""
     return Fact("privacy budget", total or "not known", f"{within}{by}; protected: {unit['unit']}")
 
 
-def _outcome(told: JsonObject, fewest: int) -> Callout:
-    """What the ledger says of it, in a sentence."""
-    earlier = len(told["judged_with"])
-    if told["accepted_risk"]:
-        return _accepted(told, fewest)
-    if not told["admitted"]:
-        heading, more = "Refused by the ledger", ""
-        if told["recorded"]:
-            heading, more = "Recorded, but exposing", _MORE
-        return Callout(f"{_against(told, fewest)}{more}", "danger", heading)
-    beside = "It is the first release about these people that is recorded"
+def _state_outcome(composition: JsonObject, fewest: int) -> Callout:
+    earlier = len(composition["judged_with"])
+    if composition["accepted_risk"]:
+        return _state_accepted_risk(composition, fewest)
+    if not composition["admitted"]:
+        heading, addition = "Refused by the ledger", ""
+        if composition["recorded"]:
+            heading, addition = "Recorded, but exposing", _MORE
+        return Callout(f"{_state_objections(composition, fewest)}{addition}", "danger", heading)
+    statement = "It is the first release about these people that is recorded"
     if earlier:
         whom = "the earlier release" if earlier == 1 else f"the {earlier:,} earlier releases"
-        beside = f"Together with {whom} it exposes nobody beyond the limit"
-    if not told["recorded"]:
+        statement = f"Together with {whom} it exposes nobody beyond the limit"
+    if not composition["recorded"]:
         return Callout(
-            f"{beside if earlier else _FIRST}. It is not recorded yet.",
+            f"{statement if earlier else _FIRST}. It is not recorded yet.",
             "note",
             "Not in the ledger yet",
         )
-    return Callout(f"{beside}.", "good", "Admitted")
+    return Callout(f"{statement}.", "good", "Admitted")
 
 
-def _accepted(told: JsonObject, fewest: int) -> Callout:
+def _state_accepted_risk(composition: JsonObject, fewest: int) -> Callout:
     """A risk that somebody accepted: it is as it was, has gone, or is more by now."""
-    if not told["admitted"]:
-        text = f"{_against(told, fewest)}{_MORE} {_reason(told)}"
+    if not composition["admitted"]:
+        text = f"{_state_objections(composition, fewest)}{_MORE} {_quote_reason(composition)}"
         return Callout(text, "danger", "Recorded, but exposing")
-    against = _against(told, fewest) if told["overridden"] else _BEFORE
+    against = _state_objections(composition, fewest) if composition["overridden"] else _BEFORE
     return Callout(
-        f"{against} It is recorded all the same. {_reason(told)}", "warning", "Risk accepted"
+        f"{against} It is recorded all the same. {_quote_reason(composition)}",
+        "warning",
+        "Risk accepted",
     )
 
 
@@ -264,108 +286,115 @@ _FIRST = "The ledger has no earlier release about these people"
 _SOMETHING = "Something speaks against it beside earlier releases."
 
 
-def _against(told: JsonObject, fewest: int) -> str:
-    """The worst that speaks against it, and what no attack found: budget, releases unjudged."""
-    above = [one for one in told["findings"] if one["exceeds"]]
-    words = []
+def _state_objections(composition: JsonObject, fewest: int) -> str:
+    """The worst finding, and what no attack finds: the budget, releases not evaluated."""
+    above = [finding for finding in composition["findings"] if finding["exceeds"]]
+    sentences = []
     if above:
-        worst = max(above, key=lambda one: one["beyond"] / max(one["people"], 1))
+        worst = max(above, key=_compute_rate)
         exposed, people = (state_count(worst[key], fewest) for key in ("beyond", "people"))
         exposes = (
             f"exposes {exposed} of {people} people whom no release exposes alone, more than the "
             "limit allows"
         )
         among = "" if len(above) == 1 else f", the worst of {len(above):,} findings,"
-        words.append(f"Together with earlier releases {worst['attack']}{among} {exposes}.")
-    words += told["reasons"][len(above) :]
-    return " ".join(words) or _SOMETHING  # the public is told of attacks alone
+        sentences.append(f"Together with earlier releases {worst['attack']}{among} {exposes}.")
+    sentences += composition["reasons"][len(above) :]
+    return " ".join(sentences) or _SOMETHING  # the public learns of attacks alone
 
 
-def _reason(told: JsonObject) -> str:
+def _quote_reason(composition: JsonObject) -> str:
     """The reason as it was written; in public only that there is one."""
-    reason = told["accepted_risk"]
+    reason = composition["accepted_risk"]
     return "The reason is in the ledger." if reason is True else f"The reason given: “{reason}”"
 
 
-def _releases(with_: Sequence[JsonObject]) -> Table:
-    rows = tuple(
-        (one["entry"], one["name"], one["by"], str(one["at"])[:10], one["relation"], one["how"])
-        for one in with_
-    )
+def _tabulate_releases(entries: Sequence[JsonObject]) -> Table:
+    keys = ("entry", "name", "by", "at", "relation", "how")
+    dated = ({**entry, "at": str(entry["at"])[:10]} for entry in entries)
+    rows = tuple(tuple(entry[key] for key in keys) for entry in dated)
     head = ("entry", "release", "by", "on", "relation", "how that is known")
     return Table(head, rows, "The releases that it was judged with")
 
 
-def _found(told: JsonObject, fewest: int) -> list[Block]:
-    if not told["findings"]:
+def _tabulate_findings(composition: JsonObject, fewest: int) -> list[Block]:
+    if not composition["findings"]:
         return []
     public = fewest > 1
-    rows = [_finding(one, fewest) for one in told["findings"]]
+    rows = [_make_finding_row(finding, fewest) for finding in composition["findings"]]
     head = ("attack", "with entry", "exposed", "limit", "what was found")
-    kept = [i for i in range(5) if not (public and i in (1, 4))]
-    table = tuple(tuple(row[i] for i in kept) for row in rows)
-    return [Table(tuple(head[i] for i in kept), table, "What the releases tell together")]
+    shown = [i for i in range(5) if not (public and i in (1, 4))]
+    table = tuple(tuple(row[i] for i in shown) for row in rows)
+    return [Table(tuple(head[i] for i in shown), table, "What the releases tell together")]
 
 
-def _finding(one: JsonObject, fewest: int) -> tuple[str, ...]:
+def _make_finding_row(finding: JsonObject, fewest: int) -> tuple[str, ...]:
     """One attack in a row; who is exposed by a single release already is not counted."""
-    beyond, people = state_count(one["beyond"], fewest), state_count(one["people"], fewest)
-    outcome = "above" if one["exceeds"] else "within"
-    if one["answered_by"] and one["beyond"]:
+    beyond, people = state_count(finding["beyond"], fewest), state_count(finding["people"], fewest)
+    outcome = "above" if finding["exceeds"] else "within"
+    if finding["answered_by"] and finding["beyond"]:
         outcome = "answered, above"
     exposed = f"{beyond} of {people}".replace(" ", "\N{NO-BREAK SPACE}")
-    entries = ", ".join(map(str, one["entries"]))
-    limit = f"{outcome} {format_percent(one['limit'], 1)}"
-    attack = f"{one['attack']}, {one['on']}" if one["on"] else one["attack"]
-    return attack, entries, exposed, limit, one["sentence"]
+    entries = ", ".join(map(str, finding["entries"]))
+    limit = f"{outcome} {format_percent(finding['limit'], 1)}"
+    attack = f"{finding['attack']}, {finding['on']}" if finding["on"] else finding["attack"]
+    return attack, entries, exposed, limit, finding["sentence"]
 
 
-def _defended(told: JsonObject) -> list[Block]:
+def _list_defences(composition: JsonObject) -> list[Block]:
     """What stands in the way of attacks, and what would."""
-    items = [Fact("Defence", text) for text in told["defences"]]
+    items = [Fact("Defence", text) for text in composition["defences"]]
     if not items:  # of the two defences either suffices
-        items = [Fact("Defence that is lacking", text) for text in told["lacking"]]
-    if told["ways"]:  # what the ledger itself advises, which knows what was done already
-        return [Fields((*items, *(Fact("What would pass", text) for text in told["ways"])))]
-    helps = {one["attack"]: one["defence"] for one in told["findings"] if one["exceeds"]}
-    items += [Fact(f"What helps against {name}", text) for name, text in helps.items() if text]
+        items = [Fact("Defence that is lacking", text) for text in composition["lacking"]]
+    if composition["ways"]:  # what the ledger itself advises, which knows what was done already
+        return [Fields((*items, *(Fact("What would pass", text) for text in composition["ways"])))]
+    defences = {
+        finding["attack"]: finding["defence"]
+        for finding in composition["findings"]
+        if finding["exceeds"]
+    }
+    items += [Fact(f"What helps against {name}", text) for name, text in defences.items() if text]
     return [Fields(tuple(items))] if items else []
 
 
-def _untested(told: JsonObject, fewest: int) -> list[Block]:
-    if not told["skipped"]:
+def _list_untested(composition: JsonObject, fewest: int) -> list[Block]:
+    if not composition["skipped"]:
         return []
     if fewest > 1:
-        names = join_all_names(list(dict.fromkeys(one["attack"] for one in told["skipped"])))
-        return [Callout(f"Not tested with every earlier release: {names}.")]
-    rows = tuple((one["attack"], one["entry"] or "all", one["reason"]) for one in told["skipped"])
+        names = list(dict.fromkeys(attempt["attack"] for attempt in composition["skipped"]))
+        return [Callout(f"Not tested with every earlier release: {join_all_names(names)}.")]
+    rows = tuple(
+        (attempt["attack"], attempt["entry"] or "all", attempt["reason"])
+        for attempt in composition["skipped"]
+    )
     return [Table(("attack", "with entry", "why it did not run"), rows, "Not tested together")]
 
 
-# Those that others may make
+# Releases that others may make
 
 
-def _later(told: JsonObject, fewest: int) -> list[Block]:
-    heading, found = "What a release by somebody else would reveal", told["forecast"]
-    if found is None:
-        return [Text(heading), Callout(told["why"], "note", "No forecast")]
-    asked = found["settings"]
-    many = "another publisher" if asked["others"] == 1 else f"{asked['others']} other publishers"
-    words = (
-        f"Suppose that {many} will make a release of {state_count(asked['rows'], fewest)} people, "
-        f"and that it holds {format_percent(asked['overlap'], 1)} of ours. Whoever has both "
-        f"releases, and knows that somebody is in both, is left with the values of {found['on']} "
+def _render_forecast(composition: JsonObject, fewest: int) -> list[Block]:
+    heading, facts = "What a release by somebody else would reveal", composition["forecast"]
+    if facts is None:
+        return [Text(heading), Callout(composition["why"], "note", "No forecast")]
+    settings = facts["settings"]
+    others, people = settings["others"], state_count(settings["rows"], fewest)
+    publishers = "another publisher" if others == 1 else f"{others} other publishers"
+    text = (
+        f"Suppose that {publishers} will make a release of {people} people, "
+        f"and that it holds {format_percent(settings['overlap'], 1)} of ours. Whoever has both "
+        f"releases, and knows that somebody is in both, is left with the values of {facts['on']} "
         f"that both classes have: a class counts as exposed where somebody in it would keep fewer "
-        f"than {asked['l']}."
+        f"than {settings['l']}."
     )
     if fewest > 1:
-        return [Text(heading, (words,)), Fields(_briefly(found, fewest))]
+        return [Text(heading, (text,)), Fields(_summarise_forecast(facts, fewest))]
     return [
-        Text(heading, (words,)),
-        *render_by_column(found),
-        Chart(chart_estimates(found["estimates"], found["classes"]), _MARKS),
-        Fields(tuple(_supposed(found))),
-        _assumed(found),
+        Text(heading, (text,)),
+        *render_by_column(facts),
+        Chart(chart_estimates(facts["estimates"], facts["classes"]), _MARKS),
+        Fields(tuple(_list_suppositions(facts))),
+        _tabulate_assumptions(facts),
     ]
 
 
@@ -375,57 +404,62 @@ _MARKS = (
 )
 
 
-def _briefly(found: JsonObject, fewest: int) -> tuple[Fact, ...]:
-    exposed = found["risk"] * found["classes"]
-    worst = f"(by {found['on']}, the worst of all sensitive columns)" if found["by_column"] else ""
+def _summarise_forecast(facts: JsonObject, fewest: int) -> tuple[Fact, ...]:
+    exposed = facts["risk"] * facts["classes"]
+    worst = f"(by {facts['on']}, the worst of all sensitive columns)" if facts["by_column"] else ""
     return (
         Fact(
-            "Classes that would be exposed", state_share(exposed, found["classes"], fewest), worst
+            "Classes that would be exposed",
+            state_share(exposed, facts["classes"], fewest),
+            worst,
         ),
-        Fact("Estimated by", found["default"]),
+        Fact("Estimated by", facts["default"]),
     )
 
 
-def _supposed(found: JsonObject) -> list[Fact]:
-    asked = found["settings"]
+def _list_suppositions(facts: JsonObject) -> list[Fact]:
+    settings = facts["settings"]
     points = (
         "people's own values, from the original"
-        if asked["original"]
+        if settings["original"]
         else ("points drawn inside the published cells; the original was not given")
     )
-    few = found["classes_with_few_values"]
+    few = facts["classes_with_few_values"]
     return [
-        Fact("Other publisher's method and rule", f"{asked['method']}, `{asked['rule']}`"),
+        Fact("Other publisher's method and rule", f"{settings['method']}, `{settings['rule']}`"),
         Fact("Where our people are", points),
         Fact(
             "Classes with too few values already",
-            f"{few:,} of {found['classes']:,}",
+            f"{few:,} of {facts['classes']:,}",
             "(exposed whatever others publish)" if few else "",
         ),
-        Fact("Releases drawn", asked["repeats"]),
+        Fact("Releases drawn", settings["repeats"]),
     ]
 
 
-def _assumed(found: JsonObject) -> Table:
-    rows = [("all of them", f"{'; '.join(found['assumptions'])}.")] if found["assumptions"] else []
-    rows += [(one["name"], f"{'; '.join(one['assumptions'])}.") for one in found["estimates"]]
+def _tabulate_assumptions(facts: JsonObject) -> Table:
+    rows = [("all of them", f"{'; '.join(facts['assumptions'])}.")] if facts["assumptions"] else []
+    rows += [
+        (estimate["name"], f"{'; '.join(estimate['assumptions'])}.")
+        for estimate in facts["estimates"]
+    ]
     return Table(("estimate", "takes it that"), tuple(rows), "What the estimates rest on")
 
 
 # The ledger
 
 
-def _position(told: JsonObject) -> list[Block]:
+def _render_position(composition: JsonObject) -> list[Block]:
     """Where it stands in the ledger, with a line to sign beside."""
-    place = told["position"]
-    if place is None:
+    position = composition["position"]
+    if position is None:
         return []
-    words = (
+    text = (
         "Whoever keeps this page can show later that the ledger was not shortened or written "
         "anew: `shoal ledger verify` compares it with the head below."
     )
-    own = f"{place['entry']}:{place['hash']}"
-    head = f"{place['head']['number']}:{place['head']['hash']}"
-    items = [] if place["entry"] is None else [Fact("Entry of this release", f"`{own}`")]
+    own_entry = f"{position['entry']}:{position['hash']}"
+    head = f"{position['head']['number']}:{position['head']['hash']}"
+    items = [] if position["entry"] is None else [Fact("Entry of this release", f"`{own_entry}`")]
     items += [Fact("Head of the ledger", f"`{head}`"), Fact("Signature", "")]
-    return [Text("Place in the ledger", (words,)), Fields(tuple(items))]
+    return [Text("Place in the ledger", (text,)), Fields(tuple(items))]

@@ -71,16 +71,18 @@ class RereadCounts:
     @classmethod
     def of(cls, table: Path, plan: MarginalPlan, manifest: Mapping[str, Any]) -> RereadCounts:
         """The table of a release that was verified."""
-        marginals = tuple(tuple(map(plan.names.index, one)) for one in manifest["marginals"])
+        marginals = tuple(tuple(map(plan.names.index, names)) for names in manifest["marginals"])
         counts = publishes_counts(manifest)
-        own = [MARGINAL, *plan.names, COUNT, ESTIMATE] if counts else list(plan.names)
-        with open_frame(table, kinds=dict.fromkeys(own, "label"), nulls=()) as frame:
-            found = read_columns(frame, [COUNT, ESTIMATE] if counts else own)
+        names = [MARGINAL, *plan.names, COUNT, ESTIMATE] if counts else list(plan.names)
+        with open_frame(table, kinds=dict.fromkeys(names, "label"), nulls=()) as frame:
+            listings = read_columns(frame, [COUNT, ESTIMATE] if counts else names)
         if counts:
-            drawn, estimates = (_cut(found[name], plan, marginals) for name in (COUNT, ESTIMATE))
+            drawn, estimates = (
+                _split_marginals(listings[name], plan, marginals) for name in (COUNT, ESTIMATE)
+            )
         else:
-            columns = zip(plan.bins, (found[name] for name in own), strict=True)
-            codes = np.stack([bins.read(one.words())[one.codes] for bins, one in columns])
+            columns = [(bins, listings[name]) for bins, name in zip(plan.bins, names, strict=True)]
+            codes = np.stack([bins.read(column.words())[column.codes] for bins, column in columns])
             drawn, estimates = {}, dict(tabulate_people(codes, plan))
         spend = Spend.from_json(manifest["spend"])
         return cls(plan, marginals, tuple(read_steps(manifest)), spend, drawn, estimates)
@@ -91,66 +93,67 @@ class RereadCounts:
         return max(1, round(float(next(iter(self.estimates.values())).sum())))
 
 
-def _cut(
+def _split_marginals(
     column: Listing, plan: MarginalPlan, marginals: Sequence[Columns]
 ) -> dict[Columns, NDArray[np.float64]]:
     """A column of numbers as tables, one for each marginal."""
     numbers = np.array([float(word or "nan") for word in column.words()])[column.codes]
-    ends = np.cumsum([plan.cells([one]) for one in marginals])[:-1]
+    ends = np.cumsum([plan.cells([marginal]) for marginal in marginals])[:-1]
     parts = zip(marginals, np.split(numbers, ends), strict=True)
-    return {one: part.reshape(plan.shape(one)) for one, part in parts}
+    return {marginal: part.reshape(plan.shape(marginal)) for marginal, part in parts}
 
 
 # By what is published
 
 
-def measure_usefulness(read: RereadCounts) -> dict[str, Any]:
-    """How large the noise is beside the counts, in plain values: all of it is public."""
-    steps = [{**one.to_json(), "deviation": _spread(one)} for one in read.steps]
-    widest = max(one["deviation"] or 0.0 for one in steps)
+def measure_usefulness(reread: RereadCounts) -> dict[str, Any]:
+    """How large the noise is against the counts, in plain values: all of it is public."""
+    steps = [{**step.to_json(), "deviation": _compute_deviation(step)} for step in reread.steps]
+    widest = max(step["deviation"] or 0.0 for step in steps)
     return {
         "steps": steps,
         "deviation": widest,
-        "cells": read.plan.cells(read.marginals),
-        "tables": len(read.marginals),
-        "people": read.people,
-        "marginals": _measure_marginals(read, widest),
-        "epsilon": float(read.spend.epsilon),
-        "points": _points(read) if read.counts else [],
+        "cells": reread.plan.cells(reread.marginals),
+        "tables": len(reread.marginals),
+        "people": reread.people,
+        "marginals": _measure_marginals(reread, widest),
+        "epsilon": float(reread.spend.epsilon),
+        "points": _list_error_points(reread) if reread.counts else [],
     }
 
 
-def _spread(step: Step) -> float | None:
+def _compute_deviation(step: Step) -> float | None:
     return None if step.mechanism == CHOICE else compute_noise_deviation(step.mechanism, step.scale)
 
 
-def _measure_marginals(read: RereadCounts, spread: float) -> list[dict[str, Any]]:
+def _measure_marginals(reread: RereadCounts, spread: float) -> list[dict[str, Any]]:
     """Each marginal: its cells, how full they are, and the noise of a count and of an estimate."""
-    agreed, found = compute_estimate_deviations(read.marginals, read.plan.sizes), []
-    for columns in read.marginals:
-        cells, drawn = read.plan.cells([columns]), read.counts.get(columns)
-        told = {"name": read.plan.name(columns), "cells": cells, "deviation": spread}
-        none = {"per_cell": None, "lost": None, "estimate_deviation": None}
-        found.append({**told, **none})
-        if drawn is not None:
-            found[-1] |= {
-                "per_cell": max(0.0, float(drawn.mean())),
-                "lost": int((drawn < DROWNED * spread).sum()),
-                "estimate_deviation": agreed[columns] * spread,
+    plan, marginals = reread.plan, []
+    estimate_deviations = compute_estimate_deviations(reread.marginals, plan.sizes)
+    for columns in reread.marginals:
+        cells, counts = plan.cells([columns]), reread.counts.get(columns)
+        marginal = {"name": plan.name(columns), "cells": cells, "deviation": spread}
+        marginal |= {"per_cell": None, "lost": None, "estimate_deviation": None}
+        if counts is not None:
+            marginal |= {
+                "per_cell": max(0.0, float(counts.mean())),
+                "lost": int((counts < DROWNED * spread).sum()),
+                "estimate_deviation": estimate_deviations[columns] * spread,
             }
-    return found
+        marginals.append(marginal)
+    return marginals
 
 
-def _points(read: RereadCounts) -> list[dict[str, float]]:
+def _list_error_points(reread: RereadCounts) -> list[dict[str, float]]:
     """What the same marginals would cost at other epsilons, by theory."""
     points = []
     for times in TIMES:
-        spend = Spend(read.spend.epsilon * Fraction(times), read.spend.delta)
-        made = calibrate_noise(spend, len(read.marginals))
-        points.append(
-            {"epsilon": float(spend.epsilon), "theory": mean_noise_size(made.name, made.scale)}
-        )
-    return [one for one in points if one["theory"] > 0]  # hardly any noise at all is not drawn
+        spend = Spend(reread.spend.epsilon * Fraction(times), reread.spend.delta)
+        mechanism = calibrate_noise(spend, len(reread.marginals))
+        size = mean_noise_size(mechanism.name, mechanism.scale)
+        if size > 0:  # hardly any noise at all is not drawn
+            points.append({"epsilon": float(spend.epsilon), "theory": size})
+    return points
 
 
 def mean_noise_size(name: str, scale: float) -> float:
@@ -178,62 +181,66 @@ class OriginalComparison:
     rows: int
     utility: Mapping[str, Any]
     """The share lost in all, and each column's and pair's distance."""
-    found: Mapping[str, float] | None
+    mean_errors: Mapping[str, float] | None
     """The mean absolute error of counts as drawn, and of the estimates."""
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return {**self.utility, "found": self.found}
+        """The distances, and under ``found`` the mean errors."""
+        return {**self.utility, "found": self.mean_errors}
 
 
 def compare_with_original(
-    source: Any, plan: MarginalPlan, read: RereadCounts, reading: Mapping[str, Any]
+    source: Any, plan: MarginalPlan, reread: RereadCounts, reading: Mapping[str, Any]
 ) -> OriginalComparison:
-    """The release beside the table that it was made of."""
+    """How far the release is from the table that it was made of."""
     with open_frame(source, kinds=plan.schema.kinds, **reading) as frame:
-        measured = MeasuredTable.of(frame, plan, read.marginals)
+        measured = MeasuredTable.of(frame, plan, reread.marginals)
         tally = tally_original(frame, plan.schema, measured.names)
-        lost = measure_noise_utility(tally, plan, read.estimates) | {
+        utility = measure_noise_utility(tally, plan, reread.estimates) | {
             "bins": measure_bin_loss(tally, measured)
         }
-    if not read.counts:
-        return OriginalComparison(measured.rows, lost, None)
-    truth = measured.tables(read.marginals)
-    found = {"counts": _off(read.counts, truth), "consistent": _off(read.estimates, truth)}
-    return OriginalComparison(measured.rows, lost, found)
+    if not reread.counts:
+        return OriginalComparison(measured.rows, utility, None)
+    truth = measured.tables(reread.marginals)
+    mean_errors = {
+        "counts": _compute_mean_error(reread.counts, truth),
+        "consistent": _compute_mean_error(reread.estimates, truth),
+    }
+    return OriginalComparison(measured.rows, utility, mean_errors)
 
 
-def _off(told: Estimated, truth: Mapping[Columns, NDArray[np.int64]]) -> float:
+def _compute_mean_error(estimates: Estimated, truth: Mapping[Columns, NDArray[np.int64]]) -> float:
     """The mean absolute error over all cells."""
-    wrong = np.concatenate([np.abs(told[one] - truth[one]).ravel() for one in truth])
-    return float(wrong.mean())
+    errors = [np.abs(estimates[columns] - truth[columns]).ravel() for columns in truth]
+    return float(np.concatenate(errors).mean())
 
 
 # The page
 
 
-def render_usefulness(useful: JsonObject, errors: JsonObject | None = None) -> Section:
+def render_usefulness(usefulness: JsonObject, errors: JsonObject | None = None) -> Section:
     """The whole section."""
     return Section(
         HEADING,
         (_INTRO,),
         (
-            *_noise(useful),
-            *_render_marginals(useful),
-            *_compared(errors),
-            *_cost(useful, {} if errors is None else errors["found"] or {}),
+            *_render_noise(usefulness),
+            *_render_marginals(usefulness),
+            *_render_comparison(errors),
+            *_chart_cost(usefulness, {} if errors is None else errors["found"] or {}),
         ),
     )
 
 
-def _noise(useful: JsonObject) -> list[Block]:
-    rows = tuple(
-        (one["what"], one["mechanism"], one["times"], format_real(one["scale"]), _deviation(one))
-        for one in useful["steps"]
-    )
+def _render_noise(usefulness: JsonObject) -> list[Block]:
+    rows = []
+    for step in usefulness["steps"]:
+        spread = "–" if step["deviation"] is None else f"±{format_real(step['deviation'])}"
+        scale = format_real(step["scale"])
+        rows.append((step["what"], step["mechanism"], step["times"], scale, spread))
     head = ("what was looked at", "mechanism", "times", "scale", "standard deviation")
-    deviation = useful["deviation"]
-    told = KeyFacts(
+    deviation = usefulness["deviation"]
+    key_facts = KeyFacts(
         (
             Fact(
                 "typical noise",
@@ -243,19 +250,15 @@ def _noise(useful: JsonObject) -> list[Block]:
             Fact("seldom beyond", f"±{format_real(2 * deviation)}", "two standard deviations"),
         )
     )
-    return [told, Table(head, rows, "Every look at the rows")]
+    return [key_facts, Table(head, tuple(rows), "Every look at the rows")]
 
 
-def _deviation(step: JsonObject) -> str:
-    return "–" if step["deviation"] is None else f"±{format_real(step['deviation'])}"
-
-
-def _render_marginals(useful: JsonObject) -> list[Block]:
-    """What was counted, beside its noise; of a synthetic table the counts are not published."""
-    rows, more = useful["marginals"], len(useful["marginals"]) - MAX_ROWS
+def _render_marginals(usefulness: JsonObject) -> list[Block]:
+    """Of a synthetic table the counts are not published."""
+    rows, more = usefulness["marginals"], len(usefulness["marginals"]) - MAX_ROWS
     if not rows:
         return []
-    counted = all(one["per_cell"] is not None for one in rows)
+    counted = all(marginal["per_cell"] is not None for marginal in rows)
     head = (
         "counted together",
         "cells",
@@ -264,60 +267,69 @@ def _render_marginals(useful: JsonObject) -> list[Block]:
         "of an estimate",
         "could be noise",
     )
-    table = tuple(_marginal(one)[: None if counted else 2] for one in rows[:MAX_ROWS])
+    table = tuple(
+        _make_marginal_row(marginal)[: None if counted else 2] for marginal in rows[:MAX_ROWS]
+    )
     rest = f", and {more:,} more" if more > 0 else ""
-    told = (
+    text = (
         "People in a cell: on average, by the noisy counts. Noise is told by its standard "
         "deviation: of a count as it was drawn, and of the estimate beside it, which agrees with "
         "all other tables. Last is the share of counts that could be noise alone, being less than "
         "twice theirs: read them together with others.",
     )
     return [
-        Text("What was counted", told if counted else ()),
+        Text("What was counted", text if counted else ()),
         Table(head[: None if counted else 2], table, f"The marginals{rest}"),
     ]
 
 
-def _marginal(one: JsonObject) -> tuple[Any, ...]:
-    if one["per_cell"] is None:
-        return one["name"], one["cells"]
-    lost, average = format_percent(one["lost"], one["cells"]), format_real(one["per_cell"])
-    spreads = (f"±{format_real(one[key])}" for key in ("deviation", "estimate_deviation"))
-    return one["name"], one["cells"], average, *spreads, lost
+def _make_marginal_row(marginal: JsonObject) -> tuple[Any, ...]:
+    if marginal["per_cell"] is None:
+        return marginal["name"], marginal["cells"]
+    lost = format_percent(marginal["lost"], marginal["cells"])
+    average = format_real(marginal["per_cell"])
+    spreads = (f"±{format_real(marginal[key])}" for key in ("deviation", "estimate_deviation"))
+    return marginal["name"], marginal["cells"], average, *spreads, lost
 
 
-def _compared(errors: JsonObject | None) -> list[Block]:
-    """Beside the original: how far columns and pairs have moved, and what a count is off by."""
+def _render_comparison(errors: JsonObject | None) -> list[Block]:
     if errors is None:
         return []
-    told = (
+    text = (
         "How far distributions have moved from the original's: 0% is the same, 100% has nothing "
         "in common with it (total variation). This is not public.",
     )
-    blocks: list[Block] = [Text("Beside the original", told), KeyFacts(tuple(_moved(errors)))]
-    columns = tuple((name, format_percent(one, 1)) for name, one in errors["columns"].items())
-    pairs = sorted(errors["pairs"], key=lambda one: -one["distance"])
-    rows = tuple((" × ".join(one["columns"]), format_percent(one["distance"], 1)) for one in pairs)
+    blocks: list[Block] = [
+        Text("Beside the original", text),
+        KeyFacts(tuple(_list_distances(errors))),
+    ]
+    columns = tuple(
+        (name, format_percent(distance, 1)) for name, distance in errors["columns"].items()
+    )
+    pairs = sorted(errors["pairs"], key=lambda pair: -pair["distance"])
+    rows = tuple(
+        (" × ".join(pair["columns"]), format_percent(pair["distance"], 1)) for pair in pairs
+    )
     blocks.append(Table(("column", "moved by"), columns, "Columns"))
     blocks.append(Table(("pair of columns", "moved by"), rows[:MAX_ROWS], "Pairs, the worst first"))
     return blocks
 
 
-def _cost(useful: JsonObject, found: JsonObject) -> list[Block]:
+def _chart_cost(usefulness: JsonObject, measured: JsonObject) -> list[Block]:
     """What noise costs at this and at other epsilons: by theory, and here as it was found."""
-    if not useful["points"]:
+    if not usefulness["points"]:
         return []
     none: dict[str, Any] = {"counts": None, "consistent": None}
     points = [
-        {**none, **one, **(found if one["epsilon"] == useful["epsilon"] else {})}
-        for one in useful["points"]
+        {**none, **point, **(measured if point["epsilon"] == usefulness["epsilon"] else {})}
+        for point in usefulness["points"]
     ]
-    said = "The points are of this release; the" if found else "The"
-    note = f"{said} dashed line is what the same marginals would cost at another ε."
+    subject = "The points are of this release; the" if measured else "The"
+    note = f"{subject} dashed line is what the same marginals would cost at another ε."
     return [Chart(chart_error(points), note)]
 
 
-def _moved(errors: JsonObject) -> list[Fact]:
+def _list_distances(errors: JsonObject) -> list[Fact]:
     facts = [
         Fact(
             "lost in all", format_percent(errors["marginals"], 1), "of what a table of * would lose"
@@ -328,9 +340,11 @@ def _moved(errors: JsonObject) -> list[Fact]:
             "exact counts in the same bins would lose as much",
         ),
     ]
-    if (found := errors.get("found")) is not None:
-        facts.append(Fact("a count is off by", format_real(found["counts"]), "people on average"))
+    if (mean_errors := errors.get("found")) is not None:
         facts.append(
-            Fact("an estimate by", format_real(found["consistent"]), "after all counts agree")
+            Fact("a count is off by", format_real(mean_errors["counts"]), "people on average")
+        )
+        facts.append(
+            Fact("an estimate by", format_real(mean_errors["consistent"]), "after all counts agree")
         )
     return facts
