@@ -121,22 +121,22 @@ def test_nothing_runs_and_nothing_is_fetched() -> None:
 
 
 def test_landmarks_headings_and_anchors() -> None:
-    seen = outline(sample()).seen
-    tags = [tag for tag, _ in seen]
+    elements = outline(sample()).seen
+    tags = [tag for tag, _ in elements]
     for once in ("header", "nav", "main", "footer", "h1"):
         assert tags.count(once) == 1
     assert tags.count("h2") == 3
-    identifiers = [a["id"] for _, a in seen if "id" in a]
+    identifiers = [a["id"] for _, a in elements if "id" in a]
     assert len(identifiers) == len(set(identifiers))
-    links = {(a["href"] or "")[1:] for tag, a in seen if tag == "a"}
+    links = {(a["href"] or "")[1:] for tag, a in elements if tag == "a"}
     assert links <= set(identifiers)
-    assert dict(seen)["html"]["lang"] == "en-GB"
+    assert dict(elements)["html"]["lang"] == "en-GB"
 
 
 def test_every_chart_has_its_table_and_a_name() -> None:
-    seen = outline(sample()).seen
-    drawings = [a for tag, a in seen if tag == "svg"]
-    assert len(drawings) == 3 == sum(tag == "details" for tag, _ in seen)
+    elements = outline(sample()).seen
+    drawings = [a for tag, a in elements if tag == "svg"]
+    assert len(drawings) == 3 == sum(tag == "details" for tag, _ in elements)
     assert all(a["role"] == "img" and a["aria-label"] for a in drawings)
 
 

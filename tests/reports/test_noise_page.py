@@ -88,14 +88,14 @@ def answers(town):
     return own, shoal.report(town / "randomised", public=True)
 
 
-def texts(made: Page) -> str:
+def texts(page: Page) -> str:
     """Everything that the JSON says, and the HTML without its drawings' coordinates."""
-    html = re.sub(r"<style>.*?</style>", "", made.html(), flags=re.DOTALL)
-    return json.dumps(made.to_json(), ensure_ascii=False) + re.sub(r"<[^>]+>", "\n", html)
+    html = re.sub(r"<style>.*?</style>", "", page.html(), flags=re.DOTALL)
+    return json.dumps(page.to_json(), ensure_ascii=False) + re.sub(r"<[^>]+>", "\n", html)
 
 
-def blocks(made: Page, kind: type) -> list:
-    return [block for section in made.sections for block in section.blocks if type(block) is kind]
+def blocks(page: Page, kind: type) -> list:
+    return [block for section in page.sections for block in section.blocks if type(block) is kind]
 
 
 def test_the_page_of_counts_has_every_part_and_survives_json(page):
@@ -109,16 +109,16 @@ def test_the_page_of_counts_has_every_part_and_survives_json(page):
 
 
 def test_the_label_states_what_the_manifest_does(page, town):
-    told, privacy = texts(page), json.loads((town / "counts/manifest.json").read_text())["privacy"]
+    text, privacy = texts(page), json.loads((town / "counts/manifest.json").read_text())["privacy"]
     for key in ("definition", "unit", "neighbours", "mechanism", "composition", "randomness"):
-        assert str(privacy[key]) in told
-    assert all(line in told for line in privacy["not_protected"])
+        assert str(privacy[key]) in text
+    assert all(line in text for line in privacy["not_protected"])
 
 
 def test_what_it_means_is_what_semantic_privacy_says(page):
-    said = shoal.semantic_privacy(1, prior=0.1, neighbours="add or remove")
+    meaning = shoal.semantic_privacy(1, prior=0.1, neighbours="add or remove")
     beliefs = page.data["privacy"]["beliefs"]
-    assert [one["at_most"] for one in beliefs] == [one.at_most for one in said.beliefs]
+    assert [one["at_most"] for one in beliefs] == [one.at_most for one in meaning.beliefs]
     assert "tanh(ε/2) = 0.462" in texts(page)
     assert any(one.heading == "One bound is vacuous" for one in blocks(page, Callout))
 
@@ -160,70 +160,72 @@ def test_errors_against_the_original_are_measured(page, town):
 
 
 def test_the_noise_is_audited_where_the_original_is_given(page, town):
-    (found,) = page.data["findings"]
-    assert found["attack"] == "auditing"
-    assert found["details"]["epsilon_low"] <= found["details"]["epsilon_claimed"] == 1
+    (finding,) = page.data["findings"]
+    assert finding["attack"] == "auditing"
+    assert finding["details"]["epsilon_low"] <= finding["details"]["epsilon_claimed"] == 1
     assert page.data["exceeded"] == []
     assert "Not audited" in texts(shoal.report(town / "counts"))
 
 
 def test_the_public_page_has_nothing_that_is_not_public(public, town):
-    told = texts(public)
-    assert "Beside the original" not in told
-    assert "people.csv" not in told
+    text = texts(public)
+    assert "Beside the original" not in text
+    assert "people.csv" not in text
     assert public == shoal.report(town / "counts", public=True)  # the original is not read
     assert public.data.keys().isdisjoint({"rows", "errors", "verdict"})
-    assert [one.heading for one in public.sections] == [p for p in PARTS if p != PARTS[5]]
+    assert [section.heading for section in public.sections] == [p for p in PARTS if p != PARTS[5]]
 
 
 def test_a_seed_is_said_first(town):
-    made = shoal.report(town / "gaussian")
-    assert made.data["holds"] is False
-    assert "NOT to be released" in made.lead
-    assert any(one.tone == "danger" for one in made.sections[0].blocks if type(one) is Callout)
-    assert "but by chance" in texts(made)
+    page = shoal.report(town / "gaussian")
+    assert page.data["holds"] is False
+    assert "NOT to be released" in page.lead
+    assert any(
+        block.tone == "danger" for block in page.sections[0].blocks if type(block) is Callout
+    )
+    assert "but by chance" in texts(page)
 
 
 def test_a_randomised_release_has_a_section_and_estimates(answers):
-    made = answers[0]
-    headings = [section.heading for section in made.sections]
+    page = answers[0]
+    headings = [section.heading for section in page.sections]
     assert headings.index("Differential privacy") == headings.index("Identifiability") + 1
-    (belief,) = made.data["privacy"]["beliefs"]
+    (belief,) = page.data["privacy"]["beliefs"]
     assert belief["at_most"] == pytest.approx(0.2 * np.e / (1 + 0.2 * (np.e - 1)))
-    found = [one for one in blocks(made, Table) if one.caption == "disease"]
-    assert sum(row[1] for row in found[0].rows) == PEOPLE
-    assert "kept or exchanged for another value, at random" in texts(made)
+    tables = [table for table in blocks(page, Table) if table.caption == "disease"]
+    assert sum(row[1] for row in tables[0].rows) == PEOPLE
+    assert "kept or exchanged for another value, at random" in texts(page)
 
 
 def test_a_public_page_on_a_randomised_release_tells_what_its_file_does(answers):
-    made = answers[1]
-    told = texts(made)
-    assert "What can be estimated" in told
-    assert "a person's own answers, which spend ε 1, can raise that to" in told
-    assert "Answers and estimates are as in the published file" in made.foot
-    assert "answers exclude no value" in made.data["composition"]["why"]
-    assert "It could not be" not in told
+    page = answers[1]
+    text = texts(page)
+    assert "What can be estimated" in text
+    assert "a person's own answers, which spend ε 1, can raise that to" in text
+    assert "Answers and estimates are as in the published file" in page.foot
+    assert "answers exclude no value" in page.data["composition"]["why"]
+    assert "It could not be" not in text
 
 
 def test_a_randomised_report_claims_no_more_than_a_file_can_show(answers):
-    for made in answers:
-        told = texts(made)
-        assert "nothing its maker said was trusted" not in told.replace("\n", " ")
-        assert "ε follows from what the publisher states" in told
-        assert made.lead.startswith(
+    for page in answers:
+        text = texts(page)
+        assert "nothing its maker said was trusted" not in text.replace("\n", " ")
+        assert "ε follows from what the publisher states" in text
+        assert page.lead.startswith(
             "The published table meets k-anonymity k=5; its sensitive values were exchanged at "
             "random, as its publisher states (ε 1)."
         )
-        assert "diversity" not in told
+        assert "diversity" not in text
 
 
 def test_what_is_left_of_a_randomised_table_is_told(answers):
-    told = texts(answers[0])
+    text = texts(answers[0])
     keep = np.e / (np.e + 2)
-    assert f"disease {keep:.1%}" in told
-    assert "Chance of a true answer" in told
-    assert "Loss of the quasi-identifiers" in told
-    assert "Columns and pairs moved by" in told
+    assert f"disease {keep:.1%}" in text
+    assert "Chance of a true answer" in text
+    assert "Loss of the quasi-identifiers" in text
+    assert "Columns and pairs moved by" in text
 
 
 def test_bins_are_told_apart_from_noise(page):
@@ -235,8 +237,8 @@ def test_bins_are_told_apart_from_noise(page):
 def test_estimates_have_their_own_deviation(page):
     useful = page.data["useful"]
     sizes, keys = (5, 2, 3), [(0, 1), (0, 2), (1, 2)]
-    for key, one in zip(keys, useful["marginals"], strict=True):
-        assert one["estimate_deviation"] == pytest.approx(
+    for key, marginal in zip(keys, useful["marginals"], strict=True):
+        assert marginal["estimate_deviation"] == pytest.approx(
             useful["deviation"] * deviation_by_hand(key, keys, sizes)
         )
 
@@ -263,15 +265,15 @@ def test_bounds_of_dates_are_dates(town, tmp_path):
 
 
 def test_little_protection_is_said_aloud(town):
-    made = shoal.publish(
+    release = shoal.publish(
         town / "people.csv", shoal.Schema.parse(SCHEMA), form="counts", epsilon=12, dry_run=True
     )
-    (note,) = made.private["notes"]
+    (note,) = release.private["notes"]
     assert "little protection: the odds about anybody may move by e^ε" in note
 
 
 def test_a_delta_for_everybody_is_noticed_after_reading(town, tmp_path):
-    made = shoal.publish(
+    release = shoal.publish(
         town / "people.csv",
         shoal.Schema.parse(SCHEMA),
         form="counts",
@@ -279,21 +281,23 @@ def test_a_delta_for_everybody_is_noticed_after_reading(town, tmp_path):
         delta="1/347",
         out=tmp_path / "r",
     )
-    assert any("not below one over the number of people" in one for one in made.private["notes"])
+    assert any(
+        "not below one over the number of people" in note for note in release.private["notes"]
+    )
 
 
 def test_an_exceeded_budget_is_called_that(town, tmp_path):
     run, place = CliRunner().invoke, str(tmp_path / "releases.db")
     assert run(main, ["ledger", "init", "--ledger", place, "--epsilon", "0.5"]).exit_code == 0
-    told = ["report", str(town / "counts"), "--ledger", place, "-o", str(tmp_path / "r.html")]
-    ran = run(main, told)
+    command = ["report", str(town / "counts"), "--ledger", place, "-o", str(tmp_path / "r.html")]
+    ran = run(main, command)
     assert ran.exit_code == 4
     assert ran.stderr == "The budget is exceeded: see Composition.\n"
 
 
 def test_a_prior_of_nothing_is_drawn_as_nothing(town):
-    made = shoal.report(town / "counts", public=True, prior=0)
-    assert {one["at_most"] for one in made.data["privacy"]["meaning"]["beliefs"]} == {0}
+    page = shoal.report(town / "counts", public=True, prior=0)
+    assert {belief["at_most"] for belief in page.data["privacy"]["meaning"]["beliefs"]} == {0}
 
 
 def publishing(town, *words):

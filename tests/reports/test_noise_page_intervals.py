@@ -22,21 +22,21 @@ LEARNT = {
 
 def test_labels_of_intervals_stand_beside_the_original(tmp_path):
     schema = shoal.Schema(()).set(g=shoal.quasi(domain=["a", "b"]), **LEARNT)
-    asked = {"form": "randomised", "epsilon": 2}
-    shoal.publish(PEOPLE, schema, "k-anonymity k=5", out=tmp_path / "r", **asked)
-    told = shoal.report(tmp_path / "r", original=PEOPLE, on="pay").to_json()
-    assert "Differential privacy" in str(told)
-    found = shoal.audit(tmp_path / "r", original=PEOPLE)
-    assert list(found.utility["marginals"]["columns"]) == ["g"]
+    options = {"form": "randomised", "epsilon": 2}
+    shoal.publish(PEOPLE, schema, "k-anonymity k=5", out=tmp_path / "r", **options)
+    page = shoal.report(tmp_path / "r", original=PEOPLE, on="pay").to_json()
+    assert "Differential privacy" in str(page)
+    audit = shoal.audit(tmp_path / "r", original=PEOPLE)
+    assert list(audit.utility["marginals"]["columns"]) == ["g"]
 
 
 def test_names_with_commas_are_told_apart(tmp_path):
     named = {"Pay, net": LEARNT["pay"], "born": LEARNT["born"]}
     schema = shoal.Schema(()).set(g=shoal.quasi(domain=["a", "b"]), **named)
     people = PEOPLE.rename(columns={"pay": "Pay, net"})
-    asked = {"form": "randomised", "epsilon": 2}
-    shoal.publish(people, schema, "k-anonymity k=5", out=tmp_path / "r", **asked)
+    options = {"form": "randomised", "epsilon": 2}
+    shoal.publish(people, schema, "k-anonymity k=5", out=tmp_path / "r", **options)
     with pytest.raises(shoal.UsageError, match='drawn for: "Pay, net", born'):
         shoal.estimates(tmp_path / "r")
-    found = shoal.red_team(tmp_path / "r", targets=people)
-    assert {one.on for one in found.columns} == {"Pay, net", "born"}
+    findings = shoal.red_team(tmp_path / "r", targets=people)
+    assert {column.on for column in findings.columns} == {"Pay, net", "born"}

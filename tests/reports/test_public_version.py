@@ -36,14 +36,14 @@ def public(axis: Axis, values) -> str:
     """The public chart of a column that is published as it is, as JSON."""
     at = {leaf: i for i, leaf in enumerate(axis.leaves)}
     people = np.bincount([at[value] for value in values], minlength=axis.size).astype(float)
-    found = make_distribution(axis, people, people).redact(FEWEST)
-    assert found.counts is None  # what it was drawn from stays inside
+    distribution = make_distribution(axis, people, people).redact(FEWEST)
+    assert distribution.counts is None  # what it was drawn from stays inside
     spec = charts.chart_marginals(
-        found.column,
-        found.labels,
-        found.before,
-        found.after,
-        ordered=bool(found.ends),
+        distribution.column,
+        distribution.labels,
+        distribution.before,
+        distribution.after,
+        ordered=bool(distribution.ends),
         fewest=FEWEST,
     )
     assert len(spec["data"]["values"]) > 2
@@ -54,8 +54,8 @@ def public(axis: Axis, values) -> str:
 @pytest.mark.parametrize("others", [(120, 139, 1000, 10**9, 120.5), (-1, -50, -(10**6), -0.25)])
 def test_one_extreme_person_changes_nothing(seed, others):
     ages = np.random.default_rng(seed).integers(0, 100, 400).astype(float).tolist()
-    told = {public(of_numbers([*ages, other]), [*ages, float(other)]) for other in others}
-    assert len(told) == 1
+    versions = {public(of_numbers([*ages, other]), [*ages, float(other)]) for other in others}
+    assert len(versions) == 1
 
 
 def test_one_fraction_does_not_change_how_bins_are_named():
@@ -74,9 +74,9 @@ def test_one_person_of_another_year_does_not_turn_months_into_years():
 def test_one_strange_code_does_not_change_the_groups():
     codes = [f"{13000 + 100 * (i % 12) + i % 7}" for i in range(600)]
     others = ("99999", "77", "0000000000", "13001")
-    told = {public(of_codes([*codes, other]), [*codes, other]) for other in others}
-    assert len(told) == 1
-    assert '"1300…"' in told.pop()
+    versions = {public(of_codes([*codes, other]), [*codes, other]) for other in others}
+    assert len(versions) == 1
+    assert '"1300…"' in versions.pop()
 
 
 def test_bins_are_made_for_those_between_the_outermost():
@@ -86,16 +86,16 @@ def test_bins_are_made_for_those_between_the_outermost():
         values = np.sort(np.round(rng.normal(50, 20, size), int(rng.integers(0, 3))))
         axis = of_numbers(values)
         people = np.array([(values == leaf).sum() for leaf in axis.leaves], float)
-        found = make_distribution(axis, people, people).redact(FEWEST)
+        distribution = make_distribution(axis, people, people).redact(FEWEST)
         inner = values[FEWEST:-FEWEST]
-        step = found.ends[-1] - found.ends[0]
-        assert found.ends[0] > inner[0] - step
-        assert found.ends[0] <= inner[0] <= inner[-1] <= found.ends[-1]
-        assert sum(found.before) == size
-        assert min(found.before) >= FEWEST
-        if len(found.labels) > 1:
-            assert found.labels[0].startswith("under ")
-            assert found.labels[-1].endswith(" and over")
+        step = distribution.ends[-1] - distribution.ends[0]
+        assert distribution.ends[0] > inner[0] - step
+        assert distribution.ends[0] <= inner[0] <= inner[-1] <= distribution.ends[-1]
+        assert sum(distribution.before) == size
+        assert min(distribution.before) >= FEWEST
+        if len(distribution.labels) > 1:
+            assert distribution.labels[0].startswith("under ")
+            assert distribution.labels[-1].endswith(" and over")
 
 
 def test_a_column_of_too_few_people_has_no_bins():
@@ -105,8 +105,10 @@ def test_a_column_of_too_few_people_has_no_bins():
 
 def test_a_few_missing_values_stay_in_the_whole():
     axis = Axis("x", "number", "ordered", (1.0, 2.0), null=True, positions=np.array([1.0, 2.0]))
-    found = make_distribution(axis, np.array([150.0, 150.0, 4.0]), np.array([150.0, 150.0, 4.0]))
-    quiet = found.redact(FEWEST)
+    distribution = make_distribution(
+        axis, np.array([150.0, 150.0, 4.0]), np.array([150.0, 150.0, 4.0])
+    )
+    quiet = distribution.redact(FEWEST)
     assert (quiet.labels[-1], sum(quiet.before)) == (None, 304)
     spec = charts.chart_marginals("x", quiet.labels, quiet.before, quiet.after, fewest=FEWEST)
     assert "missing" not in json.dumps(spec)
@@ -117,22 +119,22 @@ def test_a_few_missing_values_stay_in_the_whole():
 # From files
 
 
-def told_of(page, column: str) -> dict:
+def chart_of(page, column: str) -> dict:
     specs = [b.spec for s in page.sections for b in s.blocks if isinstance(b, Chart)]
-    (spec,) = (one for one in specs if f"distribution of {column}" in " ".join(one["title"]))
+    (spec,) = (spec for spec in specs if f"distribution of {column}" in " ".join(spec["title"]))
     return spec
 
 
 def test_the_oldest_cannot_be_read_from_a_public_report(town):
-    told = []
+    versions = []
     for oldest in ("99", "139", "50.5"):
         rows = town.people(300, seed=5)
         rows[0]["age"] = oldest
         table = town.write(town.folder / "towns.csv", rows)
         release = town.publish("k-anonymity k=3", source=table, replace=True)
-        spec = told_of(shoal.report(release, original=table, public=True), "age")
-        told.append([bar["label"] for bar in spec["data"]["values"]])
-    assert told[0] == told[1] == told[2]
+        spec = chart_of(shoal.report(release, original=table, public=True), "age")
+        versions.append([bar["label"] for bar in spec["data"]["values"]])
+    assert versions[0] == versions[1] == versions[2]
 
 
 def test_a_rare_value_is_not_left_out_of_the_whole(town):
@@ -141,9 +143,9 @@ def test_a_rare_value_is_not_left_out_of_the_whole(town):
         row["diagnosis"] = "flu" if i > 3 else "Zebra fever"
     table = town.write(town.folder / "towns.csv", rows)
     page = shoal.report(town.publish("k-anonymity k=3", source=table), original=table, public=True)
-    bars = told_of(page, "diagnosis")["data"]["values"]
+    bars = chart_of(page, "diagnosis")["data"]["values"]
     assert [(bar["label"], bar["text"]) for bar in bars] == [("flu", ">96%")] * 2
-    sexes = told_of(page, "sex")["data"]["values"]
+    sexes = chart_of(page, "sex")["data"]["values"]
     for side in ("original", "published"):
         parts = [int(bar["text"][:-1]) for bar in sexes if bar["side"] == side]
         assert 99 <= sum(parts) <= 101

@@ -32,7 +32,7 @@ PARTS = ["In short", "Context", "Data", "Identifiability", "Mitigation", "Govern
 
 
 def finding(**changes) -> Finding:
-    made = Finding(
+    default = Finding(
         attack="intersection",
         people=400,
         exposed=37,
@@ -50,13 +50,13 @@ def finding(**changes) -> Finding:
         control=0.013,
         interval=(0.07, 0.12),
     )
-    return replace(made, **changes)
+    return replace(default, **changes)
 
 
 def evidence(**changes) -> Evidence:
     sizes = {4: 20, 8: 25, 30: 4}
     rows = np.repeat(list(sizes), list(sizes.values()))
-    made = Evidence(
+    default = Evidence(
         rows=400,
         classes=49,
         sizes=sizes,
@@ -76,17 +76,17 @@ def evidence(**changes) -> Evidence:
         attacked_columns=("diagnosis",),
         commands=("shoal verify town/harbour.csv",),
     )
-    return replace(made, **changes)
+    return replace(default, **changes)
 
 
-def texts(made: Page) -> str:
+def texts(page: Page) -> str:
     """Everything that the JSON says, and the HTML without its drawings' coordinates."""
-    html = re.sub(r"<style>.*?</style>", "", made.html(), flags=re.DOTALL)
-    return json.dumps(made.to_json(), ensure_ascii=False) + re.sub(r"<[^>]+>", "\n", html)
+    html = re.sub(r"<style>.*?</style>", "", page.html(), flags=re.DOTALL)
+    return json.dumps(page.to_json(), ensure_ascii=False) + re.sub(r"<[^>]+>", "\n", html)
 
 
-def titles(made: Page) -> list[str]:
-    blocks = [block for section in made.sections for block in section.blocks]
+def titles(page: Page) -> list[str]:
+    blocks = [block for section in page.sections for block in section.blocks]
     return [" ".join(b.spec["title"]) for b in blocks if isinstance(b, Chart)]
 
 
@@ -94,28 +94,28 @@ def titles(made: Page) -> list[str]:
 
 
 def test_the_parts_follow_the_standard_and_the_lead_is_the_verdict():
-    made = build_release_page(evidence())
-    assert [section.heading for section in made.sections] == PARTS
-    assert made.lead == (
+    page = build_release_page(evidence())
+    assert [section.heading for section in page.sections] == PARTS
+    assert page.lead == (
         "The published table meets what it promises (k-anonymity k=4). The attack on it is "
         "intersection: 37 of 400 people have one possible diagnosis left."
     )
-    assert Page.from_json(json.loads(json.dumps(made.to_json(), allow_nan=False))) == made
+    assert Page.from_json(json.loads(json.dumps(page.to_json(), allow_nan=False))) == page
 
 
 def test_a_finding_is_told_whole():
-    told = texts(build_release_page(evidence()))
-    found = finding()
-    for part in (found.sentence, found.example, found.defence, *found.assumptions, "17, 4"):
-        assert part in told
-    assert "guessing: 25%; succeeds on 1.3% of the control group" in told
-    assert "(95% interval 7.0%–12%)" in told
-    assert "harbour.csv has 3 rows more." in told  # an attack that did not run is never hidden
+    text = texts(build_release_page(evidence()))
+    shown = finding()
+    for part in (shown.sentence, shown.example, shown.defence, *shown.assumptions, "17, 4"):
+        assert part in text
+    assert "guessing: 25%; succeeds on 1.3% of the control group" in text
+    assert "(95% interval 7.0%–12%)" in text
+    assert "harbour.csv has 3 rows more." in text  # an attack that did not run is never hidden
 
 
 def test_charts_tell_what_they_show():
-    made = titles(build_release_page(evidence()))
-    assert made == [
+    chart_titles = titles(build_release_page(evidence()))
+    assert chart_titles == [
         "80 published people are in classes smaller than 5",
         "Every requirement is met",
         "20% of 400 people have a risk of being found above the threshold of 20%",
@@ -130,11 +130,11 @@ def test_charts_tell_what_they_show():
 
 def test_what_does_not_hold_or_exceeds_the_limit_is_said_first():
     failed = Verdict(False, "counted", 400, 49, (Judgement("k-anonymity k=9", False, 4.0),))
-    made = build_release_page(evidence(verdict=failed, limit=0.05))
-    assert "does NOT meet k-anonymity k=9" in made.lead
-    first = [block.heading for block in made.sections[0].blocks[1:]]
+    page = build_release_page(evidence(verdict=failed, limit=0.05))
+    assert "does NOT meet k-anonymity k=9" in page.lead
+    first = [block.heading for block in page.sections[0].blocks[1:]]
     assert first == ["Requirement not met", "Above the limit"]
-    assert (made.data["holds"], made.data["exceeded"]) == (False, ["intersection"])
+    assert (page.data["holds"], page.data["exceeded"]) == (False, ["intersection"])
     calm = build_release_page(evidence(limit=0.1))
     assert calm.sections[0].blocks[1].heading == "Within the limit"
 
@@ -148,16 +148,18 @@ def test_the_worst_attack_is_the_one_that_exposes_the_largest_share_of_people():
         in build_release_page(evidence(findings=rank_findings((finding(), many)))).lead
     )
     both = rank_findings((fewer, finding()))
-    made = build_release_page(evidence(findings=both))
-    assert made.lead.endswith(
+    page = build_release_page(evidence(findings=both))
+    assert page.lead.endswith(
         "The worst of 2 attacks on it by the share of people exposed is intersection: "
         + finding().sentence
     )
-    tile = made.sections[0].blocks[0].items[3]
+    tile = page.sections[0].blocks[0].items[3]
     assert (tile.value, tile.note) == ("9.2%", "intersection (their value is known for certain)")
-    assert "Intersection succeeds on 9.2% of 400 people (their value" in " ".join(titles(made))
-    told = "As published, intersection succeeds on 9.2% of 400 people (their value is known for"
-    assert told in texts(made)
+    assert "Intersection succeeds on 9.2% of 400 people (their value" in " ".join(titles(page))
+    residual_risk = (
+        "As published, intersection succeeds on 9.2% of 400 people (their value is known for"
+    )
+    assert residual_risk in texts(page)
     public = build_release_page(redact_evidence(evidence(findings=both), 10))
     assert (
         "The worst of 2 attacks on it by the share of people exposed, intersection, succeeds on "
@@ -170,21 +172,21 @@ def test_the_worst_attack_is_the_one_that_exposes_the_largest_share_of_people():
 
 def test_nothing_is_green_where_somebody_is_nearly_known():
     def tones(**changes):
-        told = evidence(findings=(finding(exposed=0, **changes),), limit=0.5)
+        within_limit = evidence(findings=(finding(exposed=0, **changes),), limit=0.5)
         return [
             [
                 block.tone
-                for section in build_release_page(one).sections
+                for section in build_release_page(version).sections
                 for block in section.blocks
                 if isinstance(block, Callout)
             ]
-            for one in (told, redact_evidence(told))
+            for version in (within_limit, redact_evidence(within_limit))
         ]
 
     assert tones(sure=0.79) == [["good", "good"], ["note", "note"]]
     assert tones(sure=0.8) == [["warning", "warning"], ["note", "note"]]
-    made = build_release_page(evidence(findings=(finding(exposed=0, sure=0.95),)))
-    assert made.lead.endswith(
+    page = build_release_page(evidence(findings=(finding(exposed=0, sure=0.95),)))
+    assert page.lead.endswith(
         "The attack on it fails, though intersection is 95% sure of somebody."
     )
 
@@ -202,8 +204,8 @@ def test_an_intersection_says_who_was_not_found_and_what_weighing_adds():
         "right_guessing": 0.25,
     }
     details = {**finding().details, **narrowed, **apart}
-    found = finding(details={**details, "weighted": weighted})
-    told = texts(build_release_page(evidence(findings=(found,))))
+    intersection = finding(details={**details, "weighted": weighted})
+    text = texts(build_release_page(evidence(findings=(intersection,))))
     for part in (
         "3.75",
         "(by each: 4.5 and 4)",
@@ -214,42 +216,42 @@ def test_an_intersection_says_who_was_not_found_and_what_weighing_adds():
         "right about 61% of 210 people, against 50% by choosing among the values left and 25% by "
         "guessing (calibrated on 190 others, temperature 1.37).",
     ):
-        assert part in told, part
+        assert part in text, part
     assert "asked for" not in texts(
-        build_release_page(redact_evidence(evidence(findings=(found,))))
+        build_release_page(redact_evidence(evidence(findings=(intersection,))))
     )
     raw = {"calibrated": False, "reason": "no true values are known"}
-    told = texts(
+    text = texts(
         build_release_page(evidence(findings=(finding(details={**details, "weighted": raw}),)))
     )
-    assert "was not calibrated: no true values are known." in told
+    assert "was not calibrated: no true values are known." in text
 
 
 def test_words_of_the_trade_are_explained():
-    told = texts(build_release_page(evidence(measured=(("delta-disclosure", float("inf")),))))
+    text = texts(build_release_page(evidence(measured=(("delta-disclosure", float("inf")),))))
     for part in ("a prosecutor knows", "a marketer tries", "Infinite: no number", "1: nothing is"):
-        assert part in told, part
+        assert part in text, part
     assert "Infinite: no number" not in texts(build_release_page(evidence()))
 
 
 def test_minimality_examined_a_sample_in_public_too():
-    found = finding(attack="minimality", details={"classes": 443, "examined_classes": 50})
-    told = texts(build_release_page(redact_evidence(evidence(findings=(found,)), 10)))
-    assert "It examined 50 of 440 classes." in told
+    minimality = finding(attack="minimality", details={"classes": 443, "examined_classes": 50})
+    text = texts(build_release_page(redact_evidence(evidence(findings=(minimality,)), 10)))
+    assert "It examined 50 of 440 classes." in text
 
 
 def test_public_words_are_from_a_closed_list():
     """Whatever an attack or an error says in free words: a name cannot slip through a list."""
     words = "Harbour clinic: see --targets secret.csv"
-    found = [
+    findings = [
         finding(attack=name, assumptions=(words,), defence=words, example=words, sentence=words)
         for name in attacks()
     ]
-    told = evidence(
-        findings=(*found, finding(attack="own attack", defence=words)),
+    written_freely = evidence(
+        findings=(*findings, finding(attack="own attack", defence=words)),
         skipped=(*((f"{name} with release 3", words) for name in attacks()), ("own", words)),
     )
-    public = texts(build_release_page(redact_evidence(told)))
+    public = texts(build_release_page(redact_evidence(written_freely)))
     assert "Harbour" not in public
     assert "secret.csv" not in public
     assert "--targets" not in public
@@ -261,25 +263,31 @@ def test_public_words_are_from_a_closed_list():
 
 
 def test_no_attack_and_no_requirement_are_said_too():
-    made = build_release_page(evidence(findings=(), verdict=None))
+    page = build_release_page(evidence(findings=(), verdict=None))
     assert write_release_lead(evidence(findings=(), verdict=None)) == (
         "No requirement was verified. No attack could be run on it."
     )
-    assert "No attack could be run." in texts(made)
+    assert "No attack could be run." in texts(page)
     failed = build_release_page(evidence(findings=(finding(exposed=0, sure=0.5),)))
     assert failed.lead.endswith("The attack on it fails.")
 
 
 def test_what_nobody_said_is_a_line_to_fill_in():
-    made = build_release_page(
+    page = build_release_page(
         evidence(context={"publisher": "St. Anna", "environment": "public", "ethics": "7"})
     )
-    context, governance = made.sections[1].blocks[0], made.sections[-1].blocks[1]
-    said = {item.label: item.value for item in (*context.items, *governance.items)}
-    assert said["Publisher"] == "St. Anna"
-    assert said["Environment"].startswith("public: anybody")
-    assert said["Ethics"] == "7"
-    assert said["Purpose"] == said["Approved by"] == said["Signature"] == said["Review by"] == ""
+    context, governance = page.sections[1].blocks[0], page.sections[-1].blocks[1]
+    answers = {item.label: item.value for item in (*context.items, *governance.items)}
+    assert answers["Publisher"] == "St. Anna"
+    assert answers["Environment"].startswith("public: anybody")
+    assert answers["Ethics"] == "7"
+    assert (
+        answers["Purpose"]
+        == answers["Approved by"]
+        == answers["Signature"]
+        == answers["Review by"]
+        == ""
+    )
 
 
 def test_a_model_of_somebody_s_own_is_judged_without_a_bullet():
@@ -332,12 +340,12 @@ def test_bins_have_round_ends_and_count_everybody():
         places = np.array(sorted(leaves), float)
         axis = Axis("x", "number", "ordered", tuple(places.tolist()), positions=places)
         before, after = rng.integers(0, 50, (2, len(places))).astype(float)
-        found = make_distribution(axis, before, after)
-        assert 1 <= len(found.labels) <= 12
-        assert len(found.ends) == len(found.labels) + 1
-        assert (sum(found.before), sum(found.after)) == (before.sum(), after.sum())
-        assert found.ends[0] <= places[0] <= places[-1] <= found.ends[-1]
-        quiet = found.redact(10)
+        distribution = make_distribution(axis, before, after)
+        assert 1 <= len(distribution.labels) <= 12
+        assert len(distribution.ends) == len(distribution.labels) + 1
+        assert (sum(distribution.before), sum(distribution.after)) == (before.sum(), after.sum())
+        assert distribution.ends[0] <= places[0] <= places[-1] <= distribution.ends[-1]
+        quiet = distribution.redact(10)
         assert all(min(bar) >= 10 for bar in zip(quiet.before, quiet.after, strict=True))
         if quiet.labels:
             assert sum(quiet.before) == before.sum()
@@ -357,34 +365,34 @@ def test_dates_fall_into_years_or_months_and_codes_into_groups():
     assert make_distribution(axis, np.ones(40), np.ones(40)).labels[0] == "1950–1954"
     codes = tuple(f"{i:05d}" for i in range(13000, 13400))
     axis = Axis("z", "code", "tree", codes, null=True)
-    found = make_distribution(axis, np.ones(401), np.ones(401))
-    assert found.labels == ("130…", "131…", "132…", "133…", None)
-    assert found.before == (100, 100, 100, 100, 1)
+    distribution = make_distribution(axis, np.ones(401), np.ones(401))
+    assert distribution.labels == ("130…", "131…", "132…", "133…", None)
+    assert distribution.before == (100, 100, 100, 100, 1)
 
 
 # What the public may know
 
 
 def test_the_public_version_says_nothing_of_a_few():
-    made = build_release_page(redact_evidence(evidence(), 10), "For all")
-    told = texts(made)
+    page = build_release_page(redact_evidence(evidence(), 10), "For all")
+    text = texts(page)
     for secret in ("harbour", "Row 17", "0.321", "held back", "surname", "95%", "control group"):
-        assert secret not in told, secret
-    assert not re.search(FEW, re.sub("means at least [35] people", "", told))
-    said = (
+        assert secret not in text, secret
+    assert not re.search(FEW, re.sub("means at least [35] people", "", text))
+    sentence = (
         "It succeeds on 40 of 400 people drawn at random (10%): their value is known for certain."
     )
-    assert said in told
-    assert "the person is in every release with the same sensitive value" in told
-    assert "It needs two releases that fit together." in told
-    assert "shoal report RELEASE --public --fewest 10 --threshold 1/5 -o report.html" in told
-    assert made.data["findings"] == [{"attack": "intersection", "exposed": "40", "people": "400"}]
+    assert sentence in text
+    assert "the person is in every release with the same sensitive value" in text
+    assert "It needs two releases that fit together." in text
+    assert "shoal report RELEASE --public --fewest 10 --threshold 1/5 -o report.html" in text
+    assert page.data["findings"] == [{"attack": "intersection", "exposed": "40", "people": "400"}]
 
 
 def test_a_small_success_is_fewer_than_ten():
-    told = texts(build_release_page(redact_evidence(evidence(findings=(finding(exposed=3),)), 10)))
-    assert "succeeds on fewer than 10 of 400 people drawn at random (less than 3%)" in told
-    assert not re.search(r"\b3 of\b|0\.0075", told)
+    text = texts(build_release_page(redact_evidence(evidence(findings=(finding(exposed=3),)), 10)))
+    assert "succeeds on fewer than 10 of 400 people drawn at random (less than 3%)" in text
+    assert not re.search(r"\b3 of\b|0\.0075", text)
 
 
 # From files
@@ -392,33 +400,33 @@ def test_a_small_success_is_fewer_than_ten():
 
 def test_a_release_is_reported_from_its_folder(town):
     release = town.publish()
-    made = shoal.report(release.folder, original=town.table, context={"publisher": "Town"})
-    told = texts(made)
-    assert made.lead.startswith("The published table meets what it promises (k-anonymity k=4)")
-    assert "patient" in told  # dropped, as the private companion knows
-    assert "Rows held back" in told
-    assert town.manifest(release)["sha256"] in told
-    assert "The distribution of age moved by" in told
-    assert "people are in classes smaller than" not in told  # k = 4 is what was asked for
-    assert {one["attack"] for one in made.data["findings"]} >= {
+    page = shoal.report(release.folder, original=town.table, context={"publisher": "Town"})
+    text = texts(page)
+    assert page.lead.startswith("The published table meets what it promises (k-anonymity k=4)")
+    assert "patient" in text  # dropped, as the private companion knows
+    assert "Rows held back" in text
+    assert town.manifest(release)["sha256"] in text
+    assert "The distribution of age moved by" in text
+    assert "people are in classes smaller than" not in text  # k = 4 is what was asked for
+    assert {finding["attack"] for finding in page.data["findings"]} >= {
         "homogeneity",
         "linking",
         "skewness",
     }
-    assert {one["attack"] for one in made.data["skipped"]} >= {"intersection", "order"}
-    assert f"shoal report {release.folder.name} --original {town.table.name}" in told
-    assert str(release.folder.parent) not in told
-    assert shoal.report(release, original=town.table).data == made.data
+    assert {skipped["attack"] for skipped in page.data["skipped"]} >= {"intersection", "order"}
+    assert f"shoal report {release.folder.name} --original {town.table.name}" in text
+    assert str(release.folder.parent) not in text
+    assert shoal.report(release, original=town.table).data == page.data
 
 
 def test_with_another_release_people_are_intersected(town):
     first = town.publish()
     second = town.publish(out=town.folder / "second", rule="k-anonymity k=7")
-    made = shoal.report(first, others=[second], targets=town.table, relation="same table")
-    names = [one["attack"] for one in made.data["findings"]]
+    page = shoal.report(first, others=[second], targets=town.table, relation="same table")
+    names = [finding["attack"] for finding in page.data["findings"]]
     assert {"intersection", "complementary"} <= set(names)
     assert len(names) == len(set(names))
-    assert any(title.startswith("An adversary is certain") for title in titles(made))
+    assert any(title.startswith("An adversary is certain") for title in titles(page))
     both = shoal.report(
         first,
         others=[second, second],
@@ -426,7 +434,7 @@ def test_with_another_release_people_are_intersected(town):
         relation="same table",
         location="assumed",
     )
-    names = [one["attack"] for one in both.data["findings"]]
+    names = [finding["attack"] for finding in both.data["findings"]]
     assert "complementary with release 3" in names
     assert len(names) == len(set(names))
 
@@ -442,10 +450,10 @@ def test_a_table_that_others_made(town):
     assert failed.data["holds"] is False
     bare = shoal.Schema.of(quasi=["age", "sex", "zip"], identifier=["diagnosis"])
     assert "There is nothing to learn." in texts(shoal.report(table, schema=bare))
-    known = [{name: row[name] for name in town.quasi} for row in town.rows]
-    register = town.write(town.folder / "register.csv", known)
-    found = shoal.report(table, schema=bare, targets=register)
-    assert [one["attack"] for one in found.data["findings"]] == ["linking"]
+    people = [{name: row[name] for name in town.quasi} for row in town.rows]
+    register = town.write(town.folder / "register.csv", people)
+    page = shoal.report(table, schema=bare, targets=register)
+    assert [finding["attack"] for finding in page.data["findings"]] == ["linking"]
     with pytest.raises(UsageError, match="needs the columns' roles"):
         shoal.report(table)
 
@@ -458,10 +466,10 @@ def test_what_cannot_be_reported_is_refused(town):
         shoal.report(release, public=True, fewest=1)
     with pytest.raises(UsageError, match="no option"):
         shoal.report(release, colour="red")
-    kept = town.publish(
+    with_kept_column = town.publish(
         schema=town.schema(born=shoal.keep), accept_keep=True, out=town.folder / "k"
     )
-    assert shoal.report(kept).data["holds"]
+    assert shoal.report(with_kept_column).data["holds"]
     release.path.write_text(release.path.read_text().replace("flu", "cold", 1))
     with pytest.raises((InputError, NotMetError)):
         shoal.report(release)
@@ -485,18 +493,18 @@ def exposed(town):
 def test_no_rare_value_maximum_or_small_count_leaves_in_the_public_version(exposed, town):
     table, release = exposed
     other = town.publish("k-anonymity k=3", source=table, out=town.folder / "other_clinic")
-    asked = {"others": [other], "original": table, "control": table, "relation": "same table"}
-    inside = texts(shoal.report(release, **asked, show=True))
+    options = {"others": [other], "original": table, "control": table, "relation": "same table"}
+    inside = texts(shoal.report(release, **options, show=True))
     assert RARE in inside
     assert "secretive_town" in inside
-    made = shoal.report(release, **asked, show=True, public=True)
-    told = texts(made)
-    assert RARE not in told
-    assert not re.search(rf"(?<![\d.]){OLDEST}(?![\d.])", told)
+    page = shoal.report(release, **options, show=True, public=True)
+    text = texts(page)
+    assert RARE not in text
+    assert not re.search(rf"(?<![\d.]){OLDEST}(?![\d.])", text)
     for secret in ("secretive_town", "other_clinic", "held back", "Loss", "Row ", "companion"):
-        assert secret not in told, secret
-    assert not re.search(FEW, re.sub("means at least [35] people", "", told))
-    for spec in charts_of(made):
+        assert secret not in text, secret
+    assert not re.search(FEW, re.sub("means at least [35] people", "", text))
+    for spec in charts_of(page):
         for row in spec["data"]["values"]:
             assert not {"people", "exposed", "unique"} & set(row)
             assert row["share"] == round(row["share"], 2)
@@ -504,15 +512,15 @@ def test_no_rare_value_maximum_or_small_count_leaves_in_the_public_version(expos
 
 def test_each_public_bar_stands_for_enough_people(exposed):
     table, release = exposed
-    made = shoal.report(release, original=table, public=True, fewest=20)
+    page = shoal.report(release, original=table, public=True, fewest=20)
     with release.path.open(encoding="utf-8", newline="") as handle:
         rows = list(csv.DictReader(handle))
-    drawn = [spec for spec in charts_of(made) if "diagnosis" in " ".join(spec["title"])]
+    drawn = [spec for spec in charts_of(page) if "diagnosis" in " ".join(spec["title"])]
     shown = {row["label"] for spec in drawn for row in spec["data"]["values"]} - {"other values"}
     assert shown
     for label in shown:
         assert sum(row["diagnosis"] == label for row in rows) >= 20
 
 
-def charts_of(made: Page) -> list[dict]:
-    return [b.spec for section in made.sections for b in section.blocks if isinstance(b, Chart)]
+def charts_of(page: Page) -> list[dict]:
+    return [b.spec for section in page.sections for b in section.blocks if isinstance(b, Chart)]

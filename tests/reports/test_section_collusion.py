@@ -50,14 +50,14 @@ class Sites:
         return gather_evidence(ReportRequest(getattr(self, name)))
 
     def page(self, name, *, public=False):
-        found = self.evidence(name)
-        return build_release_page(redact_evidence(found, 5) if public else found)
+        evidence = self.evidence(name)
+        return build_release_page(redact_evidence(evidence, 5) if public else evidence)
 
     def asked(self, release, rule, **asked):
         """The part alone."""
         own = read_companion(release, release.path)
-        found = examine_collusion(release, own, rule, None, **asked)
-        return Page("x", tuple(build_collusion_section(found)))
+        evidence = examine_collusion(release, own, rule, None, **asked)
+        return Page("x", tuple(build_collusion_section(evidence)))
 
 
 @pytest.fixture(scope="module")
@@ -65,20 +65,20 @@ def sites(tmp_path_factory):
     return Sites(tmp_path_factory.mktemp("sites"))
 
 
-def part(made: Page):
-    return next((one for one in made.sections if one.heading == HEADING), None)
+def part(page: Page):
+    return next((section for section in page.sections if section.heading == HEADING), None)
 
 
-def block(made: Page, kind: type):
-    return next(one for one in part(made).blocks if isinstance(one, kind))
+def block(page: Page, kind: type):
+    return next(candidate for candidate in part(page).blocks if isinstance(candidate, kind))
 
 
-def fields(made: Page) -> dict:
-    return {one.label: one.value for one in block(made, Fields).items}
+def fields(page: Page) -> dict:
+    return {fact.label: fact.value for fact in block(page, Fields).items}
 
 
-def told(made: Page) -> str:
-    return json.dumps(made.to_json(), ensure_ascii=False)
+def page_text(page: Page) -> str:
+    return json.dumps(page.to_json(), ensure_ascii=False)
 
 
 def survivors(release, k: int) -> list[int]:
@@ -87,13 +87,13 @@ def survivors(release, k: int) -> list[int]:
     classes = defaultdict(Counter)
     lines = release.path.read_text(encoding="utf-8").splitlines()
     heads = lines[0].split(",")
-    for line, who in zip(lines[1:], rows, strict=True):
+    for line, coalition in zip(lines[1:], rows, strict=True):
         cells = dict(zip(heads, line.split(","), strict=True))
-        classes[cells["age"], cells["sex"]][who] += 1
+        classes[cells["age"], cells["sex"]][coalition] += 1
     return [
         sum(
             all(
-                sum(own.values()) - sum(own[who] for who in some) >= k
+                sum(own.values()) - sum(own[coalition] for coalition in some) >= k
                 for some in combinations(own, min(m, len(own) - 1))
             )
             for own in classes.values()
@@ -104,52 +104,52 @@ def survivors(release, k: int) -> list[int]:
 
 @pytest.mark.parametrize("name", ["wrapped", "plain"])
 def test_the_chart_has_the_classes_that_brute_force_counts(sites, name):
-    made = sites.page(name)
+    page = sites.page(name)
     expected = survivors(getattr(sites, name), 4)
-    assert made.data["colluding"]["measured"][0]["survive"] == expected
-    drawn = [one["survive"] for one in block(made, Chart).spec["data"]["values"]]
+    assert page.data["colluding"]["measured"][0]["survive"] == expected
+    drawn = [point["survive"] for point in block(page, Chart).spec["data"]["values"]]
     assert drawn == expected[: len(drawn)]
     assert (expected[1] == expected[0]) is (name == "wrapped")
 
 
 def test_a_promise_that_is_kept(sites):
-    made = sites.page("wrapped")
-    outside, _, together = block(made, Table).rows
+    page = sites.page("wrapped")
+    outside, _, together = block(page, Table).rows
     assert outside[2] == f"The rule itself: {PLAIN}."
     assert together[2].startswith(f"m-privacy with m = 1: {PLAIN} still holds")
-    assert block(made, Callout).tone == "good"
-    assert fields(made)["Worst coalition at m = 1"].startswith("Breaks no class")
-    assert fields(made)["Providers"] == len(SITES)
-    assert made.data["colluding"]["promised"] == [{"m": 1, "rule": PLAIN}]
+    assert block(page, Callout).tone == "good"
+    assert fields(page)["Worst coalition at m = 1"].startswith("Breaks no class")
+    assert fields(page)["Providers"] == len(SITES)
+    assert page.data["colluding"]["promised"] == [{"m": 1, "rule": PLAIN}]
 
 
 def test_a_promise_that_is_not_kept_is_a_danger(sites):
-    made = sites.asked(sites.plain, WRAPPED)
-    assert ["NOT hold" in row[2] for row in block(made, Table).rows] == [False, False, True]
-    assert block(made, Callout).tone == "danger"
-    assert fields(made)["Worst coalition at m = 1"].startswith("Without ")
+    page = sites.asked(sites.plain, WRAPPED)
+    assert ["NOT hold" in row[2] for row in block(page, Table).rows] == [False, False, True]
+    assert block(page, Callout).tone == "danger"
+    assert fields(page)["Worst coalition at m = 1"].startswith("Without ")
 
 
 def test_what_is_not_promised_is_measured_and_advised(sites):
-    made = sites.page("plain")
-    assert block(made, Table).rows[2][2].startswith("Nothing is promised. Measured: a single")
-    assert block(made, Callout).tone == "warning"
-    assert fields(made)["Largest m that every class survives"] == 0
-    assert fields(made)["What breaks at m = 1"].startswith("Without ")
-    assert WRAPPED in fields(made)["What helps"]
+    page = sites.page("plain")
+    assert block(page, Table).rows[2][2].startswith("Nothing is promised. Measured: a single")
+    assert block(page, Callout).tone == "warning"
+    assert fields(page)["Largest m that every class survives"] == 0
+    assert fields(page)["What breaks at m = 1"].startswith("Without ")
+    assert WRAPPED in fields(page)["What helps"]
 
 
 def test_providers_are_named_only_where_they_are_asked_for(sites):
     for name in ("wrapped", "plain"):
-        assert not any(site in told(sites.page(name)) for site in SITES)
+        assert not any(site in page_text(sites.page(name)) for site in SITES)
     shown = sites.asked(sites.plain, PLAIN, show=True)
     assert any(site in fields(shown)["What breaks at m = 1"] for site in SITES)
 
 
 def test_the_public_is_told_the_promise_alone(sites):
-    made = sites.page("wrapped", public=True)
-    assert [type(one) for one in part(made).blocks] == [Table]
-    assert "colluding" not in made.data
+    page = sites.page("wrapped", public=True)
+    assert [type(shown) for shown in part(page).blocks] == [Table]
+    assert "colluding" not in page.data
     assert part(sites.page("plain", public=True)) is None
 
 
@@ -158,22 +158,24 @@ def test_without_providers_there_is_nothing_new(sites):
 
 
 def test_a_rule_that_no_coalition_can_be_tried_on_says_why(sites):
-    made = sites.asked(sites.plain, "ck-safety c=1 k=1 on=diagnosis")
-    assert "no exact test of it is known" in block(made, Callout).text
-    assert block(made, Table).rows[2][2] == "Nothing is promised."
+    page = sites.asked(sites.plain, "ck-safety c=1 k=1 on=diagnosis")
+    assert "no exact test of it is known" in block(page, Callout).text
+    assert block(page, Table).rows[2][2] == "Nothing is promised."
 
 
 def test_parts_beside_m_privacy_are_named(sites):
-    made = sites.asked(sites.wrapped, f"{WRAPPED} & distinct-diversity l=1")
-    assert fields(made)["Not held against coalitions"] == "`distinct-diversity l=1`"
-    assert join_title(block(made, Chart).spec).startswith(f"For {PLAIN} alone: any one provider")
+    page = sites.asked(sites.wrapped, f"{WRAPPED} & distinct-diversity l=1")
+    assert fields(page)["Not held against coalitions"] == "`distinct-diversity l=1`"
+    assert join_title(block(page, Chart).spec).startswith(f"For {PLAIN} alone: any one provider")
     assert join_title(block(sites.page("wrapped"), Chart).spec).startswith("Any one provider")
 
 
 def test_each_chart_names_its_rule_where_there_are_several(sites):
     both = f"{WRAPPED} & m-privacy m=1 (distinct-diversity l=1)"
-    charts = [one for one in part(sites.asked(sites.wrapped, both)).blocks if type(one) is Chart]
-    rules = [join_title(one.spec).partition(" alone: ")[0] for one in charts]
+    charts = [
+        chart for chart in part(sites.asked(sites.wrapped, both)).blocks if type(chart) is Chart
+    ]
+    rules = [join_title(chart.spec).partition(" alone: ")[0] for chart in charts]
     assert rules == [f"For {PLAIN}", "For distinct-diversity l=1"]
 
 
@@ -186,28 +188,34 @@ def test_the_table_is_counted_once_whatever_is_promised(sites, monkeypatch):
     )
     both = f"{WRAPPED} & m-privacy m=1 (distinct-diversity l=1)"
     assert (
-        len([one for one in part(sites.asked(sites.wrapped, both)).blocks if type(one) is Chart])
+        len(
+            [
+                shown
+                for shown in part(sites.asked(sites.wrapped, both)).blocks
+                if type(shown) is Chart
+            ]
+        )
         == 2
     )
     assert len(times) == 1
 
 
 def test_what_is_measured_of_a_part_says_of_which(sites):
-    made = sites.asked(sites.plain, f"{PLAIN} & ck-safety c=1 k=1 on=diagnosis")
-    told = f"Nothing is promised. Measured: for {PLAIN} alone: a single provider"
-    assert block(made, Table).rows[2][2].startswith(told)
+    page = sites.asked(sites.plain, f"{PLAIN} & ck-safety c=1 k=1 on=diagnosis")
+    text = f"Nothing is promised. Measured: for {PLAIN} alone: a single provider"
+    assert block(page, Table).rows[2][2].startswith(text)
 
 
 def test_the_public_is_told_which_parts_are_not_held_against_coalitions(sites):
     rule = f"{WRAPPED} & distinct-diversity l=1"
     own = read_companion(sites.wrapped, sites.wrapped.path)
-    found = examine_collusion(sites.wrapped, own, rule, None)
-    made = Page("x", tuple(build_collusion_section(public_part(found))))
-    assert [type(one) for one in part(made).blocks] == [Table, Fields]
-    assert fields(made) == {"Not held against coalitions": "`distinct-diversity l=1`"}
+    evidence = examine_collusion(sites.wrapped, own, rule, None)
+    page = Page("x", tuple(build_collusion_section(public_part(evidence))))
+    assert [type(shown) for shown in part(page).blocks] == [Table, Fields]
+    assert fields(page) == {"Not held against coalitions": "`distinct-diversity l=1`"}
 
 
 def test_a_report_has_it_as_a_section(sites):
-    made = shoal.report(sites.wrapped)
-    headings = [one.heading for one in made.sections]
+    page = shoal.report(sites.wrapped)
+    headings = [section.heading for section in page.sections]
     assert headings[headings.index("Identifiability") + 1] == HEADING

@@ -54,71 +54,71 @@ def series(standing):
     return Series(standing)
 
 
-def part(made: Page):
-    (found,) = [one for one in made.sections if one.heading == HEADING]
-    return found
+def part(page: Page):
+    (sections,) = [section for section in page.sections if section.heading == HEADING]
+    return sections
 
 
-def blocks(made: Page, kind: type) -> list:
-    return [one for one in part(made).blocks if isinstance(one, kind)]
+def blocks(page: Page, kind: type) -> list:
+    return [block for block in part(page).blocks if isinstance(block, kind)]
 
 
-def headings(made: Page) -> list[str]:
-    return [one.heading for one in blocks(made, Text)]
+def headings(page: Page) -> list[str]:
+    return [text.heading for text in blocks(page, Text)]
 
 
-def told(made: Page) -> str:
-    return json.dumps(made.to_json(), ensure_ascii=False) + made.html()
+def page_text(page: Page) -> str:
+    return json.dumps(page.to_json(), ensure_ascii=False) + page.html()
 
 
 def test_without_a_ledger_the_forecast_stands_alone(series):
-    made = shoal.report(series.first, original=series.town.table)
-    callout, *_ = blocks(made, Callout)
+    page = shoal.report(series.first, original=series.town.table)
+    callout, *_ = blocks(page, Callout)
     assert callout.heading == "No ledger was given"
-    assert headings(made) == [
+    assert headings(page) == [
         "Together with earlier releases",
         "What a release by somebody else would reveal",
     ]
-    data = made.data["composition"]
+    data = page.data["composition"]
     assert (data["ledger"], data["admitted"], data["position"]) == (False, None, None)
     alone = shoal.forecast(series.first, original=series.town.table)
     assert data["forecast"]["risk"] == alone.risk
     assert data["forecast"]["settings"]["original"] is True
-    (chart,) = blocks(made, Chart)
+    (chart,) = blocks(page, Chart)
     assert {row["name"] for row in chart.spec["data"]["values"]} == set(alone.estimates)
-    assert Page.from_json(json.loads(json.dumps(made.to_json()))) == made
+    assert Page.from_json(json.loads(json.dumps(page.to_json()))) == page
 
 
 def test_a_release_that_is_not_recorded_is_judged_and_refused(series):
-    made = build_release_page(series.unrecorded)
-    data = made.data["composition"]
+    page = build_release_page(series.unrecorded)
+    data = page.data["composition"]
     assert (data["recorded"], data["admitted"]) == (False, False)
     assert [(one["entry"], one["relation"]) for one in data["judged_with"]] == [(2, "same table")]
-    assert blocks(made, Callout)[0].heading == "Refused by the ledger"
-    assert blocks(made, Callout)[0].tone == "danger"
+    assert blocks(page, Callout)[0].heading == "Refused by the ledger"
+    assert blocks(page, Callout)[0].tone == "danger"
     worst = max(one["beyond"] for one in data["findings"] if one["exceeds"])
-    assert f"exposes {worst} of " in blocks(made, Callout)[0].text
-    (fields,) = [one for one in blocks(made, Fields) if one.items[-1].label == "Signature"]
+    assert f"exposes {worst} of " in blocks(page, Callout)[0].text
+    (fields,) = [one for one in blocks(page, Fields) if one.items[-1].label == "Signature"]
     assert [one.label for one in fields.items] == ["Head of the ledger", "Signature"]
     assert fields.items[0].value == f"`{series.before}`"
     assert fields.items[1].value == ""  # to be filled in by hand
 
 
 def test_a_recorded_one_tells_the_reason_and_where_it_stands(series):
-    made = build_release_page(series.recorded("second"))
-    (callout, *_) = blocks(made, Callout)
+    page = build_release_page(series.recorded("second"))
+    (callout, *_) = blocks(page, Callout)
     assert (callout.heading, callout.tone) == ("Risk accepted", "warning")
     assert REASON in callout.text
     with shoal.Ledger(series.where) as ledger:
         place, head = ledger.position(series.second), ledger.head()
-    data = made.data["composition"]["position"]
+    data = page.data["composition"]["position"]
     assert (data["entry"], data["hash"]) == (place.entry, place.hash)
     assert data["head"] == {"number": head.number, "hash": head.hash}
-    assert f"{place.entry}:{place.hash}" in told(made)
-    assert str(head) in told(made)
-    known = next(one for one in blocks(made, Table) if "how that is known" in one.columns)
-    assert known.rows[0][:3] == (2, "springtide", "St Anna")
-    assert blocks(made, KeyFacts)[0].items[0].value == 1
+    assert f"{place.entry}:{place.hash}" in page_text(page)
+    assert str(head) in page_text(page)
+    releases = next(table for table in blocks(page, Table) if "how that is known" in table.columns)
+    assert releases.rows[0][:3] == (2, "springtide", "St Anna")
+    assert blocks(page, KeyFacts)[0].items[0].value == 1
 
 
 def test_a_reason_is_told_also_where_nothing_or_more_speaks_against_it(series):
@@ -127,60 +127,60 @@ def test_a_reason_is_told_also_where_nothing_or_more_speaks_against_it(series):
     gone = {"overridden": False, "reasons": [], "findings": []}
     more = {"overridden": False, "admitted": False}
     for change, heading in ((gone, "Risk accepted"), (more, "Recorded, but exposing")):
-        found = replace(inside, admission={**inside.admission, **change})
-        callout = build_composition_section(found)[0].blocks[2]
+        changed = replace(inside, admission={**inside.admission, **change})
+        callout = build_composition_section(changed)[0].blocks[2]
         assert callout.heading == heading
         assert REASON in callout.text
-        public = build_composition_section(redact_composition(found), 10)[0].blocks[2]
+        public = build_composition_section(redact_composition(changed), 10)[0].blocks[2]
         assert (public.heading, REASON in public.text) == (heading, False)
 
 
 def test_people_who_are_new_to_the_ledger_are_told_inside_alone(series):
     note = "It is the first release about 'poeple'."
     inside = series.unrecorded.composition
-    found = replace(inside, admission={**inside.admission, "notes": [note], "about": "poeple"})
-    assert note in str(build_composition_section(found))
-    assert "poeple" not in str(build_composition_section(redact_composition(found), 10))
-    assert "poeple" not in json.dumps(list_composition_facts(redact_composition(found), 10))
+    changed = replace(inside, admission={**inside.admission, "notes": [note], "about": "poeple"})
+    assert note in str(build_composition_section(changed))
+    assert "poeple" not in str(build_composition_section(redact_composition(changed), 10))
+    assert "poeple" not in json.dumps(list_composition_facts(redact_composition(changed), 10))
 
 
 def test_the_public_is_told_no_names_reasons_or_small_counts(series):
     inside = series.recorded("second")
-    made = build_release_page(public_evidence(inside, 10))
-    shown = told(made)
+    page = build_release_page(public_evidence(inside, 10))
+    shown = page_text(page)
     for secret in (REASON, "springtide", "St Anna", "how that is known", "are then alone"):
-        assert secret in told(build_release_page(inside))
+        assert secret in page_text(build_release_page(inside))
         assert secret not in shown
     with shoal.Ledger(series.where) as ledger:
         assert str(ledger.head()) in shown
-    data = made.data["composition"]
+    data = page.data["composition"]
     assert data["accepted_risk"] is True
     assert set(data["forecast"]) == {"risk"}
-    assert all(isinstance(one["beyond"], str) for one in data["findings"])
-    assert not blocks(made, Chart)
-    names = [one["attack"] for one in data["findings"]]
+    assert all(isinstance(finding["beyond"], str) for finding in data["findings"])
+    assert not blocks(page, Chart)
+    names = [finding["attack"] for finding in data["findings"]]
     assert len(names) == len(set(names))
 
 
 def test_a_few_people_are_never_counted_in_public(series):
     inside = series.unrecorded.composition
-    findings = [{**one, "beyond": 3, "exposed": 3} for one in inside.admission["findings"]]
+    findings = [{**finding, "beyond": 3, "exposed": 3} for finding in inside.admission["findings"]]
     few = replace(inside, admission={**inside.admission, "findings": findings})
     plain = list_composition_facts(redact_composition(few), 10)
-    assert {one["beyond"] for one in plain["findings"]} == {"fewer than 10"}
-    (made,) = build_composition_section(redact_composition(few), 10)
-    assert "3 of" not in str(made)
+    assert {finding["beyond"] for finding in plain["findings"]} == {"fewer than 10"}
+    (sections,) = build_composition_section(redact_composition(few), 10)
+    assert "3 of" not in str(sections)
 
 
 def test_why_there_is_no_forecast_is_said(town):
     schema = town.schema(diagnosis=shoal.identifier)
-    made = shoal.report(town.publish(schema=schema))
-    assert made.data["composition"]["forecast"] is None
-    assert "no sensitive column" in blocks(made, Callout)[-1].text
+    page = shoal.report(town.publish(schema=schema))
+    assert page.data["composition"]["forecast"] is None
+    assert "no sensitive column" in blocks(page, Callout)[-1].text
     town.publish(out=town.folder / "buckets", form="buckets", rule="distinct-diversity l=2")
-    made = shoal.report(town.folder / "buckets")
-    assert made.data["composition"]["forecast"] is None
-    assert made.data["composition"]["why"]
+    page = shoal.report(town.folder / "buckets")
+    assert page.data["composition"]["forecast"] is None
+    assert page.data["composition"]["why"]
     public = shoal.report(town.folder / "buckets", public=True)
     assert public.data["composition"]["why"] == "It could not be made."
 
