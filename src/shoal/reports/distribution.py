@@ -81,7 +81,6 @@ def _build_distribution(
 
 
 def _make_bars(counts: LeafCounts, fewest: int) -> tuple[Bars, list[str | None], Sequence[float]]:
-    """The bars, their labels, and the ends of bins."""
     axis, leaves = counts.axis, len(counts.axis.leaves)
     before, after = counts.before[:leaves], counts.after[:leaves]
     ends: Sequence[float] = ()
@@ -89,17 +88,14 @@ def _make_bars(counts: LeafCounts, fewest: int) -> tuple[Bars, list[str | None],
         bars, labels, ends = _bin_values(axis, before, after, fewest)
     else:
         bars, labels = _group_values(axis, before, after, fewest)
-    missing = _count_missing(counts)
+    null, missing = axis.null_code, (0.0, 0.0)
+    if null >= 0:
+        missing = (float(counts.before[null]), float(counts.after[null]))
     # One bin beside a few whose value is missing shows nothing.
     if max(missing) >= 1 and (min(missing) >= fewest or len(bars) > 1):
         bars, labels = [*bars, missing], [*labels, None]
     # Rows spread over the leaves of a wide cell are parts of people; bars count whole ones.
     return [(old, float(round(new))) for old, new in bars], labels, ends
-
-
-def _count_missing(counts: LeafCounts) -> tuple[float, float]:
-    null = counts.axis.null_code
-    return (float(counts.before[null]), float(counts.after[null])) if null >= 0 else (0.0, 0.0)
 
 
 def _group_values(

@@ -72,7 +72,11 @@ def build_release_page(evidence: Evidence, title: str | None = None, version: st
             *build_collusion_section(evidence.collusion, evidence.kept_columns),
             *build_composition_section(evidence.composition, evidence.fewest),
             _build_mitigation_section(evidence),
-            _build_governance_section(evidence, version),
+            build_governance_section(
+                evidence.context,
+                [Fact("Shoal", version), Fact("Seed of sampling", str(evidence.seed))],
+                evidence.commands or _list_public_commands(evidence),
+            ),
         ),
         lead=write_release_lead(evidence),
         foot=_write_foot(evidence, version),
@@ -302,7 +306,6 @@ def _list_callouts(evidence: Evidence) -> list[Block]:
 
 
 def _describe_unprotected(evidence: Evidence) -> str:
-    """Which sensitive columns nothing protects, and what attacks find of them."""
     names = evidence.columns_without_rule
     it = "its values" if len(names) == 1 else "their values"
     exposed = [finding for finding in evidence.by_column if finding.on in names and finding.exposed]
@@ -365,7 +368,6 @@ def _build_data_section(evidence: Evidence) -> Section:
 
 
 def _draw_distributions(evidence: Evidence) -> list[Block]:
-    """Class sizes and distributions, before and after where the original was given."""
     fewest = evidence.fewest
     required = evidence.risk.min_people_alike
     sizes = charts.chart_class_sizes(evidence.sizes_before, evidence.sizes, required, fewest=fewest)
@@ -495,13 +497,6 @@ def _list_residual_risks(evidence: Evidence) -> list[str]:
 
 
 # Governance
-
-
-def _build_governance_section(evidence: Evidence, version: str) -> Section:
-    provenance = [Fact("Shoal", version), Fact("Seed of sampling", str(evidence.seed))]
-    return build_governance_section(
-        evidence.context, provenance, evidence.commands or _list_public_commands(evidence)
-    )
 
 
 def _list_public_commands(evidence: Evidence) -> list[str]:

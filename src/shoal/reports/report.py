@@ -531,7 +531,9 @@ def _measure_original(
     distances = marginals.raw(both, cut).columns
     distributions = marginals.distributions(both, cut)
     axes = (*tally.quasi, *tally.sensitive)
-    return _count_tally_sizes(with_kept), tuple(
+    number, _ = number_combinations(with_kept.keys, [axis.size for axis in with_kept.quasi])
+    sizes = _count_sizes(np.bincount(number, weights=with_kept.count).astype(np.int64))
+    return sizes, tuple(
         make_distribution(axis, *distributions[axis.name], distances[axis.name]) for axis in axes
     )
 
@@ -539,11 +541,6 @@ def _measure_original(
 def _tally(frame: Frame, schema: Schema) -> Tally:
     fields = [field for field in frame.fields if field.name in schema.names]
     return encode(frame, schema.fit(fields)).tally
-
-
-def _count_tally_sizes(tally: Tally) -> dict[int, int]:
-    number, _ = number_combinations(tally.keys, [axis.size for axis in tally.quasi])
-    return _count_sizes(np.bincount(number, weights=tally.count).astype(np.int64))
 
 
 def _list_column_fates(source: ReportSource, count: Recount) -> tuple[ColumnFate, ...]:
@@ -558,7 +555,6 @@ def _list_column_fates(source: ReportSource, count: Recount) -> tuple[ColumnFate
 
 
 def _list_measured(measured: Audit) -> tuple[tuple[str, float], ...]:
-    """Each model that was measured, with what else its figure depends on."""
     figures = []
     for figure in measured.measured:
         parameters = "".join(f" {key}={value}" for key, value in figure.parameters)

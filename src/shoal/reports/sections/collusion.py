@@ -192,7 +192,6 @@ def _write_title(evidence: CollusionEvidence, result: MPrivate) -> str:
 
 
 def _state_measurement(evidence: CollusionEvidence) -> str:
-    """What was found where nothing is promised."""
     if evidence.promises or not evidence.results:
         return ""
     return f"Measured: {_lower_first(_write_title(evidence, evidence.results[0]))}."
@@ -212,7 +211,6 @@ def _render_result(evidence: CollusionEvidence, result: MPrivate, m: int | None)
 
 
 def _explain_result(result: MPrivate, m: int | None) -> str:
-    """What the numbers mean for the people in the table."""
     largest = -1 if result.largest_m is None else result.largest_m
     providers = format_count(largest if m is None else m, "provider")
     if m is not None and result.holds:

@@ -342,7 +342,6 @@ def _make_finding_row(finding: JsonObject, fewest: int) -> tuple[str, ...]:
 
 
 def _list_defences(composition: JsonObject) -> list[Block]:
-    """What stands in the way of attacks, and what would."""
     items = [Fact("Defence", text) for text in composition["defences"]]
     if not items:  # of the two defences either suffices
         items = [Fact("Defence that is lacking", text) for text in composition["lacking"]]
@@ -450,7 +449,6 @@ def _tabulate_assumptions(facts: JsonObject) -> Table:
 
 
 def _render_position(composition: JsonObject) -> list[Block]:
-    """Where it stands in the ledger, with a line to sign beside."""
     position = composition["position"]
     if position is None:
         return []

@@ -154,7 +154,6 @@ def _warn_of_seed(releasable: bool) -> list[Block]:
 
 
 def _state_promise(privacy: JsonObject, words: JsonObject) -> str:
-    """The definition with this release's numbers."""
     factor = format_real(math.exp(min(float(Fraction(privacy["epsilon"])), 700)))
     tables = str(privacy["neighbours"])
     if not tables.startswith("tables"):
@@ -349,7 +348,6 @@ def _tabulate_estimates(tables: Sequence[JsonObject]) -> list[Block]:
 
 
 def _make_estimate_rows(table: JsonObject) -> list[tuple[Any, ...]]:
-    """The estimates for everybody, the commonest value first."""
     columns = (table[key][0] for key in ("answers", "estimated", "error"))  # one group: everybody
     rows = sorted(zip(table["values"], *columns, strict=True), key=lambda row: -row[2])[:MAX_ROWS]
     return [

@@ -241,10 +241,13 @@ def _render_testing(evidence: Evidence) -> list[Block]:
 
 
 def _mark_finding(finding: Finding, evidence: Evidence) -> AttackResult:
-    """An attack as it is drawn, on the column that the finding is about."""
-    name = evidence.name_attack(finding)
     return AttackResult(
-        name, finding.people, finding.exposed, finding.sure, finding.guessing, finding.control
+        evidence.name_attack(finding),
+        finding.people,
+        finding.exposed,
+        finding.sure,
+        finding.guessing,
+        finding.control,
     )
 
 
@@ -278,7 +281,6 @@ def _render_finding(finding: Finding, evidence: Evidence) -> list[Block]:
 
 
 def _tabulate_each_column(finding: Finding, evidence: Evidence) -> list[Block]:
-    """What the attack found of each sensitive column, the worst first."""
     if not finding.by_column:
         return []
     fewest, rows = evidence.fewest, []
@@ -355,7 +357,6 @@ def _render_anonymity(finding: Finding, evidence: Evidence) -> list[Block]:
 
 
 def _describe_absent(details: Mapping[str, Any]) -> str:
-    """The people of whom the releases say nothing, counted apart."""
     if not details.get("absent"):
         return ""
     reasons = {
@@ -371,7 +372,6 @@ def _describe_absent(details: Mapping[str, Any]) -> str:
 
 
 def _describe_weighing(weighing: Mapping[str, Any]) -> str:
-    """How the adversary fares who weighs values by their frequency, and how far to believe it."""
     if not weighing:
         return ""
     adversary = "An adversary who also weighs values by how often they occur"

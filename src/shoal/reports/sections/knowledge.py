@@ -310,7 +310,6 @@ def _render_evidence(evidence: KnowledgeEvidence) -> list[Block]:
 
 
 def _explain_belief(evidence: KnowledgeEvidence) -> str:
-    """What the worst case means for somebody."""
     if evidence.promise is not None and evidence.promise.met:
         return _state_kept_promises(evidence)
     belief = speak_share(format_percent(evidence.max_belief, 1))

@@ -127,7 +127,6 @@ def _compute_deviation(step: Step) -> float | None:
 
 
 def _measure_marginals(reread: RereadCounts, spread: float) -> list[dict[str, Any]]:
-    """Each marginal: its cells, how full they are, and the noise of a count and of an estimate."""
     plan, marginals = reread.plan, []
     estimate_deviations = compute_estimate_deviations(reread.marginals, plan.sizes)
     for columns in reread.marginals:
