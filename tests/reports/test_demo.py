@@ -20,9 +20,9 @@ README = Path(__file__).parents[2] / "README.md"
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory):
+def demo_and_output(tmp_path_factory):
     """The demo, as the command line makes it where an earlier one lies, and what it prints."""
-    folder, made = tmp_path_factory.mktemp("demo") / "story", []
+    folder, demos = tmp_path_factory.mktemp("demo") / "story", []
     folder.mkdir()
     earlier, release = bundled.path("st_anna.csv"), folder / "st_anna-k-anonymity"
     shoal.publish(earlier, make_hospital_schema(), "k-anonymity k=9", out=release)
@@ -30,20 +30,20 @@ def told(tmp_path_factory):
         Page("The earlier story", ()).write(folder / name)
 
     def keep(*arguments, **options):
-        made.append(run_demo(*arguments, **options))
-        return made[0]
+        demos.append(run_demo(*arguments, **options))
+        return demos[0]
 
     run_demo = shoal.demo
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(shoal, "demo", keep)
         done = CliRunner().invoke(main, ["demo", "-o", str(folder), "--json"])
     assert done.exit_code == 0, done.output
-    return made[0], json.loads(done.stdout)
+    return demos[0], json.loads(done.stdout)
 
 
 @pytest.fixture(scope="module")
-def demo(told):
-    return told[0]
+def demo(demo_and_output):
+    return demo_and_output[0]
 
 
 def test_the_page_and_the_releases_are_there(demo):
@@ -64,9 +64,9 @@ def test_people_are_exposed_and_diversity_helps(demo):
 
 
 def test_json_has_the_facts(demo):
-    told = demo.to_json()
-    assert told["edition"] == 1
-    assert set(told) >= {"page", "report", "linked", "rows", "unique", "releases", "findings"}
+    facts = demo.to_json()
+    assert facts["edition"] == 1
+    assert set(facts) >= {"page", "report", "linked", "rows", "unique", "releases", "findings"}
 
 
 def test_most_patients_have_a_name_on_the_voter_list(demo):
@@ -77,8 +77,8 @@ def test_most_patients_have_a_name_on_the_voter_list(demo):
 
 def test_the_report_tells_what_the_join_found(demo):
     weak = demo.findings["k-anonymity"]
-    told = demo.report.read_text(encoding="utf-8")
-    assert f"{weak.exposed:,} of {weak.people:,} people" in told
+    text = demo.report.read_text(encoding="utf-8")
+    assert f"{weak.exposed:,} of {weak.people:,} people" in text
 
 
 def test_the_page_names_nothing_of_the_machine(demo):
@@ -96,8 +96,8 @@ def test_the_readme_tells_what_it_finds(demo):
     assert f"a single possible diagnosis for {weak.exposed} of them" in text
 
 
-def test_it_can_be_run_again_and_on_the_command_line(told):
-    demo, printed = told
+def test_it_can_be_run_again_and_on_the_command_line(demo_and_output):
+    demo, printed = demo_and_output
     assert printed["edition"] == 1
     assert printed["findings"]["k-anonymity"]["exposed"] == demo.findings["k-anonymity"].exposed
     assert Path(printed["page"]) == demo.page
