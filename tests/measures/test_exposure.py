@@ -83,14 +83,20 @@ def test_risks_are_those_counted_person_by_person(seed):
     tally, cut = overlapping(seed)
     people = people_of(tally, cut)
     assert len({len(fitting(cut, key)) for key, _, _ in people}) > 1  # some fit more than others
-    found = measure_exposure(tally, cut, 0)
-    assert found.value is not None
-    told = (found.identity.even, found.identity.weighed, found.value.even, found.value.weighed)
-    assert told == pytest.approx(by_hand(tally, cut))
-    assert found.identity.known == pytest.approx(cut.classes / len(people))
-    assert found.base == max(Counter(v for _, _, v in people).values()) / len(people)
-    assert found.identity.rate <= found.identity.known + 1e-12  # nobody beats who knows the class
-    assert measure_exposure(tally, cut).identity == found.identity
+    exposure = measure_exposure(tally, cut, 0)
+    assert exposure.value is not None
+    rates = (
+        exposure.identity.even,
+        exposure.identity.weighed,
+        exposure.value.even,
+        exposure.value.weighed,
+    )
+    assert rates == pytest.approx(by_hand(tally, cut))
+    assert exposure.identity.known == pytest.approx(cut.classes / len(people))
+    assert exposure.base == max(Counter(v for _, _, v in people).values()) / len(people)
+    # Nobody does better than an adversary who knows the class.
+    assert exposure.identity.rate <= exposure.identity.known + 1e-12
+    assert measure_exposure(tally, cut).identity == exposure.identity
     assert measure_exposure(tally, cut).value is None
 
 
@@ -107,15 +113,20 @@ def with_blanks(tally, share, seed=0):
 def test_a_missing_value_is_none_that_is_guessed(seed):
     tally, cut = overlapping(seed)
     tally = with_blanks(tally, 0.4, seed)
-    found, everybody = measure_exposure(tally, cut, 0), people_of(tally, cut)
-    assert found.value is not None
-    told = (found.identity.even, found.identity.weighed, found.value.even, found.value.weighed)
-    assert told == pytest.approx(by_hand(tally, cut))
+    exposure, everybody = measure_exposure(tally, cut, 0), people_of(tally, cut)
+    assert exposure.value is not None
+    rates = (
+        exposure.identity.even,
+        exposure.identity.weighed,
+        exposure.value.even,
+        exposure.value.weighed,
+    )
+    assert rates == pytest.approx(by_hand(tally, cut))
     known = [(c, v) for _, c, v in everybody if v != tally.sensitive[0].null_code]
     assert len(known) < len(everybody)
-    assert found.base == max(Counter(v for _, v in known).values()) / len(known)
+    assert exposure.base == max(Counter(v for _, v in known).values()) / len(known)
     most = [max(Counter(v for own, v in known if own == c).values()) for c in {c for c, _ in known}]
-    assert found.value.known == pytest.approx(sum(most) / len(known))
+    assert exposure.value.known == pytest.approx(sum(most) / len(known))
 
 
 def test_where_every_value_is_missing_nothing_is_guessed():
@@ -134,8 +145,8 @@ def test_the_even_adversary_is_linking_s_prosecutor():
     tally, cut = overlapping(4)
     entry, class_ = np.repeat(cut.entry, cut.count), np.repeat(cut.class_, cut.count)
     people = Targets(tally.keys[:, entry], np.arange(1, len(entry) + 1))
-    found = linking(View(tally.quasi, (ReleaseView("table", cut.cells, class_),), people=people))
-    mean = found.details["prosecutor"]["even"]["mean"]
+    finding = linking(View(tally.quasi, (ReleaseView("table", cut.cells, class_),), people=people))
+    mean = finding.details["prosecutor"]["even"]["mean"]
     assert measure_exposure(tally, cut).identity.even == pytest.approx(mean)
 
 
@@ -145,8 +156,8 @@ def test_where_cells_do_not_overlap_all_adversaries_are_one():
     cut = Cut.of(tally, np.arange(tally.entries, dtype=np.int32), by_age)
     start, _ = cut.cells.contains(tally.keys)
     assert (np.diff(start) == 1).all()
-    found = measure_exposure(tally, cut, 0)
-    for risk in (found.identity, found.value):
+    exposure = measure_exposure(tally, cut, 0)
+    for risk in (exposure.identity, exposure.value):
         assert risk.even == pytest.approx(risk.weighed) == pytest.approx(risk.known)
 
 
@@ -157,7 +168,7 @@ def test_a_wide_class_that_fits_everybody_hides_nobody():
     ends = np.isin(age, (age.min(), age.max()))
     _, class_ = np.unique(np.where(ends, -1, 100 * age + zip_), return_inverse=True)
     cut = Cut.of(tally, np.arange(tally.entries, dtype=np.int32), class_.astype(np.int32))
-    found = measure_exposure(tally, cut, 0)
-    assert found.identity.weighed > 2 * found.identity.even
-    assert found.value is not None
-    assert found.value.rate == found.value.weighed > found.value.even
+    exposure = measure_exposure(tally, cut, 0)
+    assert exposure.identity.weighed > 2 * exposure.identity.even
+    assert exposure.value is not None
+    assert exposure.value.rate == exposure.value.weighed > exposure.value.even

@@ -43,20 +43,20 @@ def test_both_are_what_their_definitions_say(table, data):
     cut = cut_of(ours, [data.draw(st.integers(-1, 3)) for _ in range(ours.entries)])
     tops = [len(c.starts) + 1 if c.starts or c.size > 1 else 0 for c in plain]
     shown = [cells(ours, cut, class_) for class_ in range(cut.classes)]
-    found = [[level(c, cell) for c, cell in zip(plain, one, strict=True)] for one in shown]
+    levels = [[level(c, cell) for c, cell in zip(plain, row, strict=True)] for row in shown]
     lost = sum(
-        count * weight * (1 if class_ < 0 else found[class_][j] / tops[j] if tops[j] else 0)
+        count * weight * (1 if class_ < 0 else levels[class_][j] / tops[j] if tops[j] else 0)
         for class_, count in zip(cut.class_, cut.count, strict=True)
         for j, weight in enumerate(weights)
     )
     assert shares_lost(ours, cut) == pytest.approx(lost)
     assert precision(ours, cut) == pytest.approx(lost / len(rows) / sum(weights))
-    highest = [max((one[j] for one in found), default=0) for j in range(len(plain))]
+    highest = [max((row[j] for row in levels), default=0) for j in range(len(plain))]
     lifted = np.dot(highest, weights)
     assert levels_lifted(ours, cut) == pytest.approx(lifted)
     share = lifted / np.dot(tops, weights) if any(tops) else 0
-    kept = len(rows) - cut.suppressed
-    assert height(ours, cut) == pytest.approx((kept * share + cut.suppressed) / len(rows))
+    published = len(rows) - cut.suppressed
+    assert height(ours, cut) == pytest.approx((published * share + cut.suppressed) / len(rows))
 
 
 def test_worked_out_by_hand():

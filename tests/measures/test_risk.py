@@ -50,14 +50,14 @@ def adult_codes() -> np.ndarray:
 @given(CLASS_SIZES)
 @settings(deadline=None)
 def test_class_risks_are_those_of_people(sizes: list[int]) -> None:
-    found = assess(np.array(sizes), threshold=0.25)
+    risk = assess(np.array(sizes), threshold=0.25)
     people = [Fraction(1, n) for n in sizes for _ in range(n)]
-    assert found.rows == len(people)
-    assert found.classes == len(sizes)
-    assert found.prosecutor == float(max(people))
-    assert found.marketer == pytest.approx(float(sum(people) / len(people)))
-    assert found.uniques == sum(p == 1 for p in people)
-    assert found.above == sum(p > Fraction(1, 4) for p in people) / len(people)
+    assert risk.rows == len(people)
+    assert risk.classes == len(sizes)
+    assert risk.prosecutor == float(max(people))
+    assert risk.marketer == pytest.approx(float(sum(people) / len(people)))
+    assert risk.uniques == sum(p == 1 for p in people)
+    assert risk.above == sum(p > Fraction(1, 4) for p in people) / len(people)
 
 
 @given(CLASS_SIZES, st.lists(st.integers(0, 9), min_size=40, max_size=40))
@@ -66,17 +66,17 @@ def test_journalist_is_the_mean_and_highest_over_the_population(
     sizes: list[int], more: list[int]
 ) -> None:
     population = [n + extra for n, extra in zip(sizes, more, strict=False)]
-    found = assess(sizes, population)
+    risk = assess(sizes, population)
     risks = [1 / n for rows, n in zip(sizes, population, strict=True) for _ in range(rows)]
-    assert found.journalist == max(risks)
-    assert found.marketer_population == pytest.approx(sum(risks) / len(risks))
-    assert found.journalist <= found.prosecutor
+    assert risk.journalist == max(risks)
+    assert risk.marketer_population == pytest.approx(sum(risks) / len(risks))
+    assert risk.journalist <= risk.prosecutor
 
 
 def test_a_population_that_lacks_the_people_gives_no_journalist_risk() -> None:
-    found = assess([2, 3], [5, 2])
-    assert math.isnan(found.journalist)
-    assert "1 classes" in found.notes["journalist"]
+    risk = assess([2, 3], [5, 2])
+    assert math.isnan(risk.journalist)
+    assert "1 classes" in risk.notes["journalist"]
     with pytest.raises(UsageError):
         assess([2, 3], [5])
 
@@ -110,13 +110,13 @@ def test_zayatz_is_bayes_with_the_hypergeometric(sizes: list[int], outside: int)
         ways = i * math.comb(population - i, n - 1) if i <= population else 0
         return Fraction(ways, math.comb(population, n))
 
-    found = zayatz(ClassSizes.of(sizes), n / population)
+    estimate = zayatz(ClassSizes.of(sizes), n / population)
     if not ones:
-        assert found.uniques == 0
-        assert found.reason
+        assert estimate.uniques == 0
+        assert estimate.reason
         return
     certain = ones * one_drawn(1) / sum(one_drawn(i) for i in sizes)
-    assert found.uniques == pytest.approx(float(ones * certain * population / n), rel=1e-6)
+    assert estimate.uniques == pytest.approx(float(ones * certain * population / n), rel=1e-6)
 
 
 def likelihood(sizes: list[int], theta: float, alpha: float) -> float:
@@ -166,8 +166,8 @@ def test_pitman_finds_back_a_population_it_describes() -> None:
             of_person[n] = joined
     truth = int((np.bincount(of_person) == 1).sum())
     sample = rng.choice(of_person, people // 20, replace=False)
-    found = pitman(ClassSizes.of(np.bincount(sample)), 0.05)
-    assert found.uniques == pytest.approx(truth, rel=0.25)
+    estimate = pitman(ClassSizes.of(np.bincount(sample)), 0.05)
+    assert estimate.uniques == pytest.approx(truth, rel=0.25)
 
 
 @pytest.mark.parametrize(("alpha", "beta", "f"), [(0.4, 0.3, 0.2), (2.5, 0.6, 0.5), (1, 0.1, 0.9)])
@@ -176,22 +176,22 @@ def test_snb_probabilities_add_up_the_population(alpha: float, beta: float, f: f
         log = math.lgamma(alpha + j - 1) - math.lgamma(alpha) - math.lgamma(j)
         return math.exp(log) * beta**alpha * (1 - beta) ** (j - 1)
 
-    one = sum(size(j) * j * f * (1 - f) ** (j - 1) for j in range(1, 900))
+    leaving_one = sum(size(j) * j * f * (1 - f) ** (j - 1) for j in range(1, 900))
     two = sum(size(j) * math.comb(j, 2) * f * f * (1 - f) ** (j - 2) for j in range(2, 900))
-    assert leaves_one(alpha, beta, f) == pytest.approx(one)
+    assert leaves_one(alpha, beta, f) == pytest.approx(leaving_one)
     assert leaves_two(alpha, beta, f) == pytest.approx(two)
 
 
 @given(CLASS_SIZES, st.sampled_from([0.001, 0.05, 0.3, 0.8, 1.0]))
 @settings(deadline=None)
 def test_snb_solves_its_equations_or_says_that_it_cannot(sizes: list[int], f: float) -> None:
-    found = snb(ClassSizes.of(sizes), f)
-    if not found.is_available:
-        assert found.reason
+    estimate = snb(ClassSizes.of(sizes), f)
+    if not estimate.is_available:
+        assert estimate.reason
         return
     if not sizes.count(1):
         return
-    p = found.parameters
+    p = estimate.parameters
     f = sum(sizes) / ClassSizes.of(sizes).population(f)
     ones = p["classes"] * leaves_one(p["alpha"], p["beta"], f)
     twos = p["classes"] * leaves_two(p["alpha"], p["beta"], f)
@@ -227,14 +227,14 @@ def test_nobody_is_unique_where_no_row_is() -> None:
 
 
 def test_dankars_rule() -> None:
-    def made(name: str, uniques: float) -> UniquenessEstimate:
+    def estimate(name: str, uniques: float) -> UniquenessEstimate:
         return UniquenessEstimate(name, uniques, uniques / 100, "")
 
-    low, high = made("snb", 3.0), made("zayatz", 5.0)
-    assert choose_estimate(made("pitman", 9.0), high, low, 0.1).estimator == "dankar: pitman"
-    assert choose_estimate(made("pitman", 9.0), high, low, 0.11).estimator == "dankar: snb"
-    assert choose_estimate(made("pitman", 9.0), made("zayatz", 2.0), low, 0.5).uniques == 2.0
-    assert choose_estimate(made("pitman", 9.0), high, made("snb", math.nan), 0.5).uniques == 5.0
+    of_pitman, low, high = estimate("pitman", 9.0), estimate("snb", 3.0), estimate("zayatz", 5.0)
+    assert choose_estimate(of_pitman, high, low, 0.1).estimator == "dankar: pitman"
+    assert choose_estimate(of_pitman, high, low, 0.11).estimator == "dankar: snb"
+    assert choose_estimate(of_pitman, estimate("zayatz", 2.0), low, 0.5).uniques == 2.0
+    assert choose_estimate(of_pitman, high, estimate("snb", math.nan), 0.5).uniques == 5.0
 
 
 def test_every_estimate_states_its_assumptions() -> None:
@@ -246,11 +246,11 @@ def test_adult_as_arx() -> None:
     """ARX 3.9.2 prints 0 for the slide negative binomial, its mark for no convergence."""
     codes = adult_codes()
     sizes = np.unique(codes, axis=1, return_counts=True)[1]
-    found = assess(sizes, None, codes.shape[1] / USA)
-    shares = {name: e.share for name, e in found.population_uniques.items()}
-    assert found.rows == 30_162
-    assert found.marketer == pytest.approx(0.6466, abs=5e-5)
-    assert found.unique_share == pytest.approx(0.514, abs=5e-4)
+    risk = assess(sizes, None, codes.shape[1] / USA)
+    shares = {name: e.share for name, e in risk.population_uniques.items()}
+    assert risk.rows == 30_162
+    assert risk.marketer == pytest.approx(0.6466, abs=5e-5)
+    assert risk.unique_share == pytest.approx(0.514, abs=5e-4)
     assert shares["pitman"] == pytest.approx(0.039, abs=5e-4)
     assert shares["zayatz"] == pytest.approx(0.265, abs=5e-4)
     assert shares["dankar"] == shares["pitman"]
@@ -273,20 +273,20 @@ def by_hand(rows: list[tuple[int, ...]], columns: tuple[int, ...]) -> tuple[int,
 @settings(deadline=None)
 def test_subsets_by_hand(rows: list[tuple[int, ...]]) -> None:
     keys = np.array(rows, dtype=np.uint8).T
-    found = subset_risks(keys, [4] * len(keys), np.ones(len(rows), dtype=np.int64))
+    subset_list = subset_risks(keys, [4] * len(keys), np.ones(len(rows), dtype=np.int64))
     every = [c for k in range(1, len(keys) + 1) for c in combinations(range(len(keys)), k)]
-    assert [subset.columns for subset in found] == every
-    for subset in found:
+    assert [subset.columns for subset in subset_list] == every
+    for subset in subset_list:
         assert (subset.uniques, subset.classes) == by_hand(rows, subset.columns)
         assert subset.rows == len(rows)
 
 
 def test_subsets_count_people_not_entries() -> None:
-    (found,) = subset_risks(np.array([[0, 1, 2]]), [3], np.array([1, 2, 1]))
-    assert (found.uniques, found.classes, found.rows) == (2, 3, 4)
-    assert found.average_class == pytest.approx(4 / 3)
-    assert found.marketer == 0.75
-    assert found.unique_share == 0.5
+    (subset,) = subset_risks(np.array([[0, 1, 2]]), [3], np.array([1, 2, 1]))
+    assert (subset.uniques, subset.classes, subset.rows) == (2, 3, 4)
+    assert subset.average_class == pytest.approx(4 / 3)
+    assert subset.marketer == 0.75
+    assert subset.unique_share == 0.5
 
 
 def test_many_or_wide_columns() -> None:
@@ -294,24 +294,26 @@ def test_many_or_wide_columns() -> None:
     keys = rng.integers(0, 60_000, (14, 50))
     keys[:, 25:] = keys[:, :25]
     keys[0, 0] = 1
-    found = subset_risks(keys, [60_000] * 14, np.ones(50, dtype=np.int64))
-    assert {len(s.columns) for s in found} == {1, 2, 3, 13, 14}
-    assert found[-1].columns == tuple(range(14))
+    subset_list = subset_risks(keys, [60_000] * 14, np.ones(50, dtype=np.int64))
+    assert {len(s.columns) for s in subset_list} == {1, 2, 3, 13, 14}
+    assert subset_list[-1].columns == tuple(range(14))
     rows = [tuple(row) for row in keys.T.tolist()]
-    for subset in found[::40] + found[-15:]:
+    for subset in subset_list[::40] + subset_list[-15:]:
         assert (subset.uniques, subset.classes) == by_hand(rows, subset.columns)
 
 
 def test_a_large_tally_is_restricted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(subsets, "WORK", 10)
     keys = np.eye(5, dtype=np.int64)
-    found = subset_risks(keys, [2] * 5, np.ones(5, dtype=np.int64))
-    assert len(found) == 5 + 10 + 10 + 5 + 1
+    subset_list = subset_risks(keys, [2] * 5, np.ones(5, dtype=np.int64))
+    assert len(subset_list) == 5 + 10 + 10 + 5 + 1
     assert subset_risks(keys[:, :0], [2] * 5, np.zeros(0, dtype=np.int64)) == []
 
 
 def test_adult_has_511_subsets() -> None:
     codes = adult_codes()
-    found = subset_risks(codes, codes.max(axis=1) + 1, np.ones(codes.shape[1], dtype=np.int64))
-    assert len(found) == 511
-    assert (found[-1].uniques, found[-1].classes) == (15_512, 19_502)
+    subset_list = subset_risks(
+        codes, codes.max(axis=1) + 1, np.ones(codes.shape[1], dtype=np.int64)
+    )
+    assert len(subset_list) == 511
+    assert (subset_list[-1].uniques, subset_list[-1].classes) == (15_512, 19_502)

@@ -28,36 +28,36 @@ def report_on(table: pa.Table, rule: str, **more: object) -> dict[str, object]:
 
 
 def test_ten_that_are_asked_for_make_a_risk_of_one_in_ten() -> None:
-    told = report_on(crowd([9, 10, 12]), "k-anonymity k=10")
-    assert told["threshold"] == pytest.approx(0.1)
-    assert told["risk"]["above"] == pytest.approx(9 / 31)
+    page = report_on(crowd([9, 10, 12]), "k-anonymity k=10")
+    assert page["threshold"] == pytest.approx(0.1)
+    assert page["risk"]["above"] == pytest.approx(9 / 31)
 
 
 @pytest.mark.parametrize("k", [3, 6, 7, 11, 49])
 def test_a_class_exactly_as_large_as_asked_for_is_never_above(k: int) -> None:
-    found = assess([k, k], threshold=Fraction(1, k))
-    assert (found.above, found.min_people_alike) == (0, k)
+    risk = assess([k, k], threshold=Fraction(1, k))
+    assert (risk.above, risk.min_people_alike) == (0, k)
     assert assess([k - 1, k], threshold=Fraction(1, k)).people_above == k - 1
 
 
 def test_one_in_eleven_is_eleven_people() -> None:
     table = crowd([10, 11])
     for risk in ("1/11", Fraction(1, 11)):
-        told = report_on(table, "k-anonymity k=2", threshold=risk)
-        assert told["risk"]["above"] == pytest.approx(10 / 21)
-    told = report_on(table, "k-anonymity k=11")
-    assert told["risk"]["above"] == pytest.approx(10 / 21)
+        page = report_on(table, "k-anonymity k=2", threshold=risk)
+        assert page["risk"]["above"] == pytest.approx(10 / 21)
+    page = report_on(table, "k-anonymity k=11")
+    assert page["risk"]["above"] == pytest.approx(10 / 21)
 
 
 def test_without_a_size_that_is_asked_for_it_is_one_in_five(tmp_path: Path) -> None:
-    told = report_on(crowd([4, 5]), "distinct-diversity l=2")
-    assert told["threshold"] == pytest.approx(0.2)
-    assert told["risk"]["above"] == pytest.approx(4 / 9)
+    page = report_on(crowd([4, 5]), "distinct-diversity l=2")
+    assert page["threshold"] == pytest.approx(0.2)
+    assert page["risk"]["above"] == pytest.approx(4 / 9)
 
 
 def test_a_guide_that_names_one_in_eleven_asks_for_eleven() -> None:
     guide = (Path(__file__).parents[2] / "docs" / "which-guarantee.md").read_text(encoding="utf-8")
-    (line,) = (one for one in guide.splitlines() if "European Medicines Agency" in one)
+    (line,) = (text for text in guide.splitlines() if "European Medicines Agency" in text)
     assert "k-anonymity k=11" in line
     assert "10 or 11" not in line
 

@@ -94,9 +94,9 @@ def class_rows(cut: Cut) -> list[int]:
 
 
 def test_the_room() -> None:
-    found = measures()
-    assert tuple(found) == NAMES
-    for measure in found.values():
+    room = measures()
+    assert tuple(room) == NAMES
+    for measure in room.values():
         assert measure.__doc__
 
 
@@ -196,7 +196,7 @@ def test_entropy_is_the_bits_to_guess_the_values(
 
 def spread(tally: Tally, cut: Cut, columns: tuple[int, ...]) -> dict[tuple[int, ...], float]:
     """The release's rows on each combination of leaves, one cell after the other."""
-    found: dict[tuple[int, ...], float] = {}
+    shares: dict[tuple[int, ...], float] = {}
     for entry, class_, count in zip(cut.entry, cut.class_, cut.count, strict=True):
         if class_ < 0:
             continue
@@ -207,29 +207,29 @@ def spread(tally: Tally, cut: Cut, columns: tuple[int, ...]) -> dict[tuple[int, 
         for box in boxes:
             points = [(*point, code) for point in points for code in box]
         for point in points:
-            found[point] = found.get(point, 0.0) + count / len(points)
-    return found
+            shares[point] = shares.get(point, 0.0) + count / len(points)
+    return shares
 
 
 @given(CASES)
 @settings(deadline=None)
 def test_distances_by_spreading_every_cell(case: list[tuple[tuple[int, int, int], int]]) -> None:
     tally, cut = split(case)
-    found, names = marginals.raw(tally, cut), ("age", "job", "ill")
+    distances, names = marginals.raw(tally, cut), ("age", "job", "ill")
     original = untouched(tally)
     for columns in [(0,), (1,), (2,), *combinations(range(3), 2)]:
         old, new = spread(tally, original, columns), spread(tally, cut, columns)
         apart = sum(abs(old.get(p, 0) - new.get(p, 0)) for p in {*old, *new}) + cut.suppressed
         name = tuple(names[c] for c in columns)
-        distance = found.columns[name[0]] if len(name) == 1 else found.pairs[name]
+        distance = distances.columns[name[0]] if len(name) == 1 else distances.pairs[name]
         assert distance == pytest.approx(apart / 2 / len(case), abs=1e-12)
 
 
 def test_distances_are_json() -> None:
     tally = table([(0, 0, 0), (4, 1, 1)])
-    found = marginals.raw(tally, cut_of(tally, [0, 0])).to_dict()
-    assert json.loads(json.dumps(found)) == found
-    assert found["pairs"][0]["columns"] == ["age", "job"]
+    document = marginals.raw(tally, cut_of(tally, [0, 0])).to_dict()
+    assert json.loads(json.dumps(document)) == document
+    assert document["pairs"][0]["columns"] == ["age", "job"]
 
 
 @pytest.mark.parametrize("size", [129, 300, 1000])
@@ -247,12 +247,12 @@ def test_wide_columns_are_binned_in_pairs(size: int, monkeypatch: pytest.MonkeyP
         for code in rng.integers(0, size, 7).tolist():
             bits[row, code // 64] |= np.uint64(1 << code % 64)
     cells = Cells(ends[0], ends[1], {1: bits})
-    one, two = marginals._list_columns(
+    first, second = marginals._list_columns(
         tally, Cut(np.arange(60, dtype=np.int32), class_, count, cells)
     )
-    binned = marginals._count_by_pair(one, two)
+    binned = marginals._count_by_pair(first, second)
     monkeypatch.setattr(marginals, "BINS", size)
-    exact = marginals._count_by_pair(one, two)
+    exact = marginals._count_by_pair(first, second)
     width = -(-size // 128)
     starts = np.arange(0, size, width)
     expected = np.add.reduceat(np.add.reduceat(exact, starts, axis=0), starts, axis=1)

@@ -72,7 +72,7 @@ def test_safety_is_written_and_read():
 
 @pytest.mark.parametrize(("c", "k"), [("1/2", 1), ("3/4", 2), ("9/10", 3)])
 def test_cuts_are_admitted_in_turn_exactly_where_all_classes_stay_safe(c, k):
-    rng, model, seen = np.random.default_rng(k), CkSafety(c, k), set()
+    rng, model, answers = np.random.default_rng(k), CkSafety(c, k), set()
     classes = [[30, 28, 27, 25, 24, 22, 21]]
     state = model.start(groups(classes))
     for _ in range(12):
@@ -81,25 +81,25 @@ def test_cuts_are_admitted_in_turn_exactly_where_all_classes_stay_safe(c, k):
         rights = [np.subtract(classes[i], lefts[n]).tolist() for n, i in enumerate(class_)]
         filled = [i for i in range(6) if any(lefts[i]) and any(rights[i])]
         class_, halves = class_[filled], [(lefts[i], rights[i]) for i in filled]
-        given = groups([half for pair in halves for half in pair])
-        model.admit(state, class_, given)  # a state is never changed in place
-        state, made = model.admit(state, class_, given)
+        half_groups = groups([half for pair in halves for half in pair])
+        model.admit(state, class_, half_groups)  # a state is never changed in place
+        state, admitted = model.admit(state, class_, half_groups)
         classes, expected = replayed(classes, class_, halves, Fraction(c), k)
-        assert made.tolist() == expected
-        seen |= {*expected}
-    assert seen == {True, False}
+        assert admitted.tolist() == expected
+        answers |= {*expected}
+    assert answers == {True, False}
 
 
 def replayed(classes, class_, halves, c, k):
     """The classes after the cuts that keep all of them safe, at most one of a class, and which."""
-    classes, cut, made = [*classes], set(), []
+    classes, cut, admitted = [*classes], set(), []
     for i, (left, right) in zip(class_, halves, strict=True):
         after = [*classes[:i], left, *classes[i + 1 :], right]
-        made.append(i not in cut and safe(after, c, k))
-        if made[-1]:
+        admitted.append(i not in cut and safe(after, c, k))
+        if admitted[-1]:
             classes = after
             cut.add(i)
-    return classes, made
+    return classes, admitted
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -173,8 +173,8 @@ def test_the_local_test_is_its_definition_sound_and_survives_merging(c, k):
     assert 10 < len(held) < len(drawn)
     assert safe(held * (k + 1), c, k)
     for _ in range(30):
-        some = [held[i] for i in rng.integers(len(held), size=rng.integers(1, 9))]
-        assert model.holds(groups([np.sum(some, axis=0).tolist()])).all()
+        chosen = [held[i] for i in rng.integers(len(held), size=rng.integers(1, 9))]
+        assert model.holds(groups([np.sum(chosen, axis=0).tolist()])).all()
 
 
 def sufficient(counts, c, k, gamma):
@@ -220,10 +220,10 @@ def _table():
 
 
 def test_a_cut_is_made_only_where_every_rule_that_judges_the_table_admits_it():
-    one, two = CkSafety("2/5", 1), CkSafety("3/5", 2)
-    both = one & two
+    first, second = CkSafety("2/5", 1), CkSafety("3/5", 2)
+    both = first & second
     rng, classes = np.random.default_rng(5), [[30, 28, 27, 25, 24, 22, 21]]
-    state, seen = both.start(groups(classes)), set()
+    state, answers = both.start(groups(classes)), set()
     for _ in range(8):
         class_ = rng.integers(len(classes), size=5)
         lefts = [rng.binomial(classes[i], 0.5).tolist() for i in class_]
@@ -233,17 +233,19 @@ def test_a_cut_is_made_only_where_every_rule_that_judges_the_table_admits_it():
         ]
         if not all(any(left) and any(right) for left, right in halves):
             continue
-        state, made = both.admit(state, class_, groups([half for pair in halves for half in pair]))
+        state, admitted = both.admit(
+            state, class_, groups([half for pair in halves for half in pair])
+        )
         cut = set()
-        for i, (left, right), given in zip(class_, halves, made, strict=True):
+        for i, (left, right), is_admitted in zip(class_, halves, admitted, strict=True):
             after = [*classes[:i], left, *classes[i + 1 :], right]
-            apart = [safe(after, Fraction(m.c), m.k) for m in (one, two)]
-            assert given == (i not in cut and all(apart))
-            seen.add(tuple(apart))
-            if given:
+            apart = [safe(after, Fraction(m.c), m.k) for m in (first, second)]
+            assert is_admitted == (i not in cut and all(apart))
+            answers.add(tuple(apart))
+            if is_admitted:
                 classes = after
                 cut.add(i)
-    assert {(True, True), (False, False)} < seen  # and at least one on which they differ
+    assert {(True, True), (False, False)} < answers  # and at least one on which they differ
 
 
 @pytest.mark.parametrize("method", [mondrian, chain])

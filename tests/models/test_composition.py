@@ -76,8 +76,8 @@ def test_as_by_all_people_and_all_sets_of_values(classes, elsewhere, l):
     model = Composition(l, 0.5)
     assert model.per_class(groups) == pytest.approx([float(1 - r) for r in expected], abs=1e-12)
     for alpha in (0.1, 0.5, 0.9, 0.999):
-        found = Composition(l, alpha).holds(groups).tolist()
-        assert found == [r <= 1 - Fraction(str(alpha)) for r in expected]
+        holds = Composition(l, alpha).holds(groups).tolist()
+        assert holds == [r <= 1 - Fraction(str(alpha)) for r in expected]
 
 
 @MANY

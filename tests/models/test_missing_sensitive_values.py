@@ -58,9 +58,9 @@ def grouped(classes, shape="flat", unknown=True, total=None):
 
 def completions(classes):
     """Every table that the classes may be: unknown values take values that occur."""
-    known = sorted({value for rows in classes for value in rows if value is not None})
+    values = sorted({value for rows in classes for value in rows if value is not None})
     blanks = sum(value is None for rows in classes for value in rows)
-    for chosen in product(known, repeat=blanks):
+    for chosen in product(values, repeat=blanks):
         fill = iter(chosen)
         yield [[next(fill) if value is None else value for value in rows] for rows in classes]
 
@@ -167,12 +167,12 @@ def provided(classes):
     """Classes of (provider, value) rows."""
     flat = [row for rows in classes for row in rows]
     axis = Axis("s", "category", "flat", LEAVES, True, unknown=True)
-    who = np.array([p for p, _ in flat], np.int32)
+    provider = np.array([p for p, _ in flat], np.int32)
     codes = axis.codes([value for _, value in flat])
     class_ = np.repeat(np.arange(len(classes)), [len(rows) for rows in classes])
     ones = np.ones(len(flat), np.int64)
     h = Histogram.of(axis, class_, codes, ones, len(classes))
-    pairs, number = ProviderValuePairs.of(Axis.numbered("p", 4), who, axis, codes)
+    pairs, number = ProviderValuePairs.of(Axis.numbered("p", 4), provider, axis, codes)
     counted = Histogram.of(Axis.numbered("n", pairs.size), class_, number, ones, len(classes))
     shares = pairs.contributions(counted.start, counted.value, counted.count, h.total)
     return Groups(h.rows, (h,), (shares,))
@@ -188,7 +188,7 @@ def test_coalitions_cannot_hide_behind_blanks():
             continue
         providers = {p for p, _ in rows}
         left = [rows, *([r for r in rows if r[0] != p] for p in providers if len(providers) > 1)]
-        fewest = min(len({v for _, v in some if v is not None}) for some in left)
+        fewest = min(len({v for _, v in rows if v is not None}) for rows in left)
         assert model.holds(provided([rows])).tolist() == [fewest >= 2], rows
 
 
@@ -269,16 +269,16 @@ def test_a_table_of_three_alike_and_a_blank_is_not_published_as_diverse(tmp_path
 @pytest.mark.parametrize("method", ["mondrian", "full-domain", "microaggregation"])
 def test_methods_make_releases_that_meet_the_rule_however_blanks_are_filled(tmp_path, text, method):
     source, schema = table(tmp_path, people()), shoal.Schema.parse(SCHEMA)
-    asked = f"k-anonymity k=3 & {text}"
+    rule = f"k-anonymity k=3 & {text}"
     release = shoal.publish(
-        source, schema, asked, method=method, hold_back=0.5, out=tmp_path / "release"
+        source, schema, rule, method=method, hold_back=0.5, out=tmp_path / "release"
     )
-    found = shoal.verify(release.folder)
-    assert found.holds
-    assert found.missing["illness"] > 0
+    verdict = shoal.verify(release.folder)
+    assert verdict.holds
+    assert verdict.missing["illness"] > 0
     manifest = json.loads((release.folder / "manifest.json").read_text("utf-8"))
     assert manifest["missing"]["illness"] == {
-        "rows": found.missing["illness"],
+        "rows": verdict.missing["illness"],
         "judged": "worst completion",
     }
     with (release.folder / "table.csv").open(encoding="utf-8", newline="") as file:
@@ -286,18 +286,18 @@ def test_methods_make_releases_that_meet_the_rule_however_blanks_are_filled(tmp_
     classes: dict[tuple[str, str], list[str]] = {}
     for row in rows:
         classes.setdefault((row["age"], row["town"]), []).append(row["illness"])
-    filled = [["hiv" if value == "" else value for value in some] for some in classes.values()]
+    filled = [["hiv" if value == "" else value for value in values] for values in classes.values()]
     groups = shoal.testing.groups(filled)
     assert shoal.rule(text).holds(groups).all()
 
 
 def test_an_audit_counts_rows_without_a_value_apart(tmp_path):
     source = table(tmp_path, [*ALIKE, *[(50, "B", "flu"), (50, "B", "cold"), (50, "B", None)]])
-    found = shoal.audit(source, shoal.Schema.parse(SCHEMA))
-    assert found.missing == {"illness": 2}
-    assert found.reached("distinct-diversity") == 1
-    assert found.to_json()["missing"] == {"illness": 2}
-    assert "rows without illness" in str(found)
+    audit = shoal.audit(source, shoal.Schema.parse(SCHEMA))
+    assert audit.missing == {"illness": 2}
+    assert audit.reached("distinct-diversity") == 1
+    assert audit.to_json()["missing"] == {"illness": 2}
+    assert "rows without illness" in str(audit)
     own = shoal.Schema.parse(SCHEMA + 'missing = "value"\n')
     assert shoal.audit(source, own).reached("distinct-diversity") == 2
 
@@ -327,9 +327,9 @@ def test_homogeneity_and_skewness_learn_nothing_from_a_blank(tmp_path):
     rows = [*[(20, "A", None)] * 4, *[(30, "A", "hiv")] * 3, (30, "A", None)]
     rows += [(40, "B", "flu"), (40, "B", "cold")] * 2
     source, schema = table(tmp_path, rows), shoal.Schema.parse(SCHEMA)
-    found = shoal.attack("homogeneity", source, schema=schema)
-    assert (found.exposed, found.sure) == (0, 0.75)
-    assert found.details["missing"] == 5
+    finding = shoal.attack("homogeneity", source, schema=schema)
+    assert (finding.exposed, finding.sure) == (0, 0.75)
+    assert finding.details["missing"] == 5
     skewed = shoal.attack("skewness", source, schema=schema)
     assert skewed.exposed == 3 + 4
     assert sum(skewed.details["rows_by_gain"].values()) == 7
@@ -346,11 +346,11 @@ def test_m_invariance_refuses_missing_values_with_the_reason(tmp_path):
 
 def test_the_worst_case_of_knowledge_takes_blanks_for_the_most_common_value(tmp_path):
     rows = [(20, "A", "hiv"), (20, "A", "flu"), (20, "A", "flu"), (20, "A", None)]
-    found = shoal.attack(
+    finding = shoal.attack(
         "background", table(tmp_path, rows), schema=shoal.Schema.parse(SCHEMA), pieces=0
     )
-    assert found.sure == 0.75
-    assert any("1 rows have no illness" in told for told in found.assumptions)
+    assert finding.sure == 0.75
+    assert any("1 rows have no illness" in assumption for assumption in finding.assumptions)
 
 
 def test_what_was_judged_so_is_printed(tmp_path):
@@ -404,13 +404,13 @@ def test_an_intersection_counts_known_values_and_whom_nothing_is_known_of(tmp_pa
     assert valued.exposed == 0
     assert unknown.details["missing"] == 5
     silent = published(tmp_path, "silent", {"30": [None, None], "20": ["hiv", "flu"]})
-    found = shoal.attack(
+    finding = shoal.attack(
         "intersection",
         [tmp_path / "one.csv", silent],
         schema=shoal.Schema.parse(SCHEMA),
         targets=targets,
     )
-    assert (found.people, found.exposed, found.details["nothing_known"]) == (1, 0, 1)
+    assert (finding.people, finding.exposed, finding.details["nothing_known"]) == (1, 0, 1)
 
 
 def test_a_ledger_refuses_a_release_that_leaves_one_value_and_blanks(tmp_path):
@@ -420,31 +420,35 @@ def test_a_ledger_refuses_a_release_that_leaves_one_value_and_blanks(tmp_path):
         with shoal.Ledger.init(tmp_path / f"{name}.db") as ledger:
             ledger.add_foreign(tables[0], schema=schema, by="another")
             judged = ledger.judge(tables[1], schema=schema, relation="overlapping")
-        assert any(one.exceeds for one in judged.weighed) == (name == "any")
+        assert any(judgement.exceeds for judgement in judged.weighed) == (name == "any")
 
 
 def test_a_forecast_counts_known_values_alone(tmp_path):
     rows = people(2, 120, missing=0.5)
-    found = {}
+    forecasts = {}
     for name, more in (("any", ""), ("own", 'missing = "value"\n')):
         schema = shoal.Schema.parse(SCHEMA + more)
         release = shoal.publish(
             table(tmp_path, rows), schema, "k-anonymity k=4", out=tmp_path / name
         )
-        found[name] = shoal.forecast(release.folder, overlap=0.5, repeats=5)
-    assert found["any"].risk > found["own"].risk
-    told = [one for estimate in found["any"].estimates.values() for one in estimate.assumptions]
-    assert any("have no illness: it may be any" in one for one in told)
+        forecasts[name] = shoal.forecast(release.folder, overlap=0.5, repeats=5)
+    assert forecasts["any"].risk > forecasts["own"].risk
+    assumptions = [
+        assumption
+        for estimate in forecasts["any"].estimates.values()
+        for assumption in estimate.assumptions
+    ]
+    assert any("have no illness: it may be any" in assumption for assumption in assumptions)
 
 
 def test_a_frontier_guesses_no_missing_value(tmp_path):
     rows = [(20 + i, "A", "flu" if i % 4 == 0 else None) for i in range(40)]
-    found = shoal.frontier(
+    frontier = shoal.frontier(
         table(tmp_path, rows),
         shoal.Schema.parse(SCHEMA),
         ["k-anonymity k=4"],
         methods=["mondrian"],
         risk="value",
     )
-    assert {point.base for point in found.points} == {1.0}
-    assert any("people whose value is missing" in told for told in found.assumptions)
+    assert {point.base for point in frontier.points} == {1.0}
+    assert any("people whose value is missing" in assumption for assumption in frontier.assumptions)

@@ -130,8 +130,8 @@ def test_comparison_is_exact(over, under, bound, strict):
     exact = Fraction(over, under)
     sides = np.array([over]), np.array([under])
     for threshold in (bound, exact, exact + Fraction(1, 10**30)):
-        found = is_at_most([sides[0]], [sides[1]], threshold, strict=strict)
-        assert found.tolist() == [exact < threshold if strict else exact <= threshold]
+        holds = is_at_most([sides[0]], [sides[1]], threshold, strict=strict)
+        assert holds.tolist() == [exact < threshold if strict else exact <= threshold]
 
 
 @settings(max_examples=200, deadline=None)

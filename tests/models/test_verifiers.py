@@ -64,12 +64,12 @@ def test_every_verifier_agrees_with_brute_force(name, verifier):
     judge = verifiers()[verifier]
     for i, rows in enumerate(random_classes(150, seed=4)):
         m = i % 5
-        found = judge(model, provided([rows]), m)
-        assert (found.coalition is not None) == bool(coalitions.breaking(rows, m, rule))
-        if found.coalition is not None:
-            assert len(found.coalition) <= m
-            assert len(found.coalition) < len({who for who, _ in rows})
-            assert not rule(coalitions.left(rows, found.coalition))
+        result = judge(model, provided([rows]), m)
+        assert (result.coalition is not None) == bool(coalitions.breaking(rows, m, rule))
+        if result.coalition is not None:
+            assert len(result.coalition) <= m
+            assert len(result.coalition) < len({provider for provider, _ in rows})
+            assert not rule(coalitions.left(rows, result.coalition))
 
 
 @pytest.mark.parametrize("verifier", PAPERS)
@@ -79,18 +79,18 @@ def test_checks_are_what_the_rule_was_asked(verifier):
         class_ = provided([rows])
         asked: list[int] = []
         model = Counted(KAnonymity(3) & DistinctDiversity(2), asked)
-        found = verifiers()[verifier](model, class_, i % 4)
+        result = verifiers()[verifier](model, class_, i % 4)
         asked_about = sum(asked[2:])  # the first are about the class, and each provider's own rows
-        if found.coalition is None or verifier == "binary":
-            assert found.checks == asked_about
+        if result.coalition is None or verifier == "binary":
+            assert result.checks == asked_about
         else:
-            assert asked_about / 2 <= found.checks <= asked_about
+            assert asked_about / 2 <= result.checks <= asked_about
 
 
 def test_exact_judges_a_strangers_growing_rule():
     for rows in random_classes(40, seed=6):
-        found = verifiers()["exact"](Counted(DistinctDiversity(2), []), provided([rows]), 2)
-        assert (found.coalition is None) == (not coalitions.breaking(rows, 2, RULES["l"][1]))
+        result = verifiers()["exact"](Counted(DistinctDiversity(2), []), provided([rows]), 2)
+        assert (result.coalition is None) == (not coalitions.breaking(rows, 2, RULES["l"][1]))
 
 
 def safe_lattice(verifier, n, m):
@@ -106,9 +106,9 @@ def safe_lattice(verifier, n, m):
 @pytest.mark.parametrize("m", [1, 5, 14])
 def test_checks_of_a_safe_class_by_hand(verifier, m):
     class_ = provided([even(50)])
-    found = verifiers()[verifier](KAnonymity(50) & DistinctDiversity(4), class_, m)
-    assert found.coalition is None
-    assert found.checks == safe_lattice(verifier, 15, m)
+    result = verifiers()[verifier](KAnonymity(50) & DistinctDiversity(4), class_, m)
+    assert result.coalition is None
+    assert result.checks == safe_lattice(verifier, 15, m)
 
 
 @pytest.mark.parametrize(
@@ -126,9 +126,9 @@ def test_checks_of_a_safe_class_by_hand(verifier, m):
 def test_checks_of_a_broken_class_by_hand(verifier, checks):
     """Two large providers: a coalition of both leaves at most 13 rows, any other at least 20."""
     rows = [(p, 0) for p in range(13)] + [(p, 0) for p in (13, 14) for _ in range(20)]
-    found = verifiers()[verifier](KAnonymity(20), provided([rows]), 2)
-    assert found.coalition == (13, 14)
-    assert found.checks == checks
+    result = verifiers()[verifier](KAnonymity(20), provided([rows]), 2)
+    assert result.coalition == (13, 14)
+    assert result.checks == checks
 
 
 @pytest.mark.parametrize("verifier", PAPERS)
@@ -147,8 +147,8 @@ def adult_class(folder, size, scale):
     rng = np.random.default_rng(1)
     value = rng.choice(np.unique(jobs, return_inverse=True)[1], size, replace=False)
     share = np.exp(-np.arange(15) / scale)
-    who = np.concatenate([np.arange(15), rng.choice(15, size - 15, p=share / share.sum())])
-    return provided([list(zip(who.tolist(), value.tolist(), strict=True))])
+    provider = np.concatenate([np.arange(15), rng.choice(15, size - 15, p=share / share.sum())])
+    return provided([list(zip(provider.tolist(), value.tolist(), strict=True))])
 
 
 @pytest.mark.parametrize(
@@ -162,12 +162,12 @@ def test_adult_as_in_the_paper(real_data, size, scale, cheapest_first):
     """n_G = 15, k = 50, l = 4, m = 5: a weak class and a strong one."""
     class_ = adult_class(real_data, size, scale)
     model = KAnonymity(50) & DistinctDiversity(4)
-    found = {name: judge(model, class_, 5) for name, judge in verifiers().items()}
-    assert {one.coalition is None for one in found.values()} == {size == 750}
-    checks = [found[name].checks for name in cheapest_first]
+    results = {name: judge(model, class_, 5) for name, judge in verifiers().items()}
+    assert {result.coalition is None for result in results.values()} == {size == 750}
+    checks = [results[name].checks for name in cheapest_first]
     assert checks == sorted(checks)
-    assert found[cheapest_first[0]].checks <= 20
-    assert found["exact"].checks == 1
+    assert results[cheapest_first[0]].checks <= 20
+    assert results["exact"].checks == 1
 
 
 # The order of attack
@@ -201,7 +201,7 @@ def test_levels_run_from_weak_to_strong_or_back():
     assert lattice.level(0).shape == (1, 0)
     assert encode_coalitions(lattice.level(0)).tolist() == [0]
     assert [
-        decode_coalition(int(one))[0].tolist() for one in encode_coalitions(lattice.level(3))
+        decode_coalition(int(mask))[0].tolist() for mask in encode_coalitions(lattice.level(3))
     ] == (lattice.level(3).tolist())
 
 

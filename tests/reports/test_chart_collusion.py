@@ -29,7 +29,7 @@ def text(spec) -> str:
 
 
 @pytest.mark.parametrize(
-    ("counts", "said"),
+    ("counts", "title"),
     [
         ([9, 9, 9, 4], "Any 2 providers can be withstood in every class; 3 working together"),
         ([9, 9, 4], "Any one provider can be withstood in every class; 2 working together"),
@@ -38,14 +38,14 @@ def text(spec) -> str:
         ([9, 9, 9], "However many of the 3 providers work together, every class survives"),
     ],
 )
-def test_the_title_says_how_many_can_be_withstood(counts, said):
-    assert describe_survival(counts, 9).startswith(said)
-    assert join_title(chart_survival(counts, 9)).startswith(said)
+def test_the_title_says_how_many_can_be_withstood(counts, title):
+    assert describe_survival(counts, 9).startswith(title)
+    assert join_title(chart_survival(counts, 9)).startswith(title)
 
 
 def test_every_column_has_its_number_and_the_table_behind_has_both():
     spec = chart_survival([120, 120, 106, 90], 120, 1, RULE)
-    assert [one["text"] for one in values(spec)] == ["120", "120", "106", "90"]
+    assert [value["text"] for value in values(spec)] == ["120", "120", "106", "90"]
     heads, rows = tabulate_chart(spec)
     assert heads == ("Members", "Classes that survive", "Classes that break")
     assert rows == ((0, 120, 0), (1, 120, 0), (2, 106, 14), (3, 90, 30))
@@ -61,9 +61,9 @@ def test_what_is_promised_is_tinted_and_only_then():
 
 def test_two_hundred_providers_are_drawn_to_where_nothing_changes():
     spec = chart_survival([50, 50, 40, *[30] * 197], 50)
-    assert [one["survive"] for one in values(spec)] == [50, 50, 40, 30, 30]
+    assert [value["survive"] for value in values(spec)] == [50, 50, 40, 30, 30]
     long = chart_survival([200 - i for i in range(200)], 200, 3)
-    assert sum(bool(one["text"]) for one in values(long)) <= 15
+    assert sum(bool(value["text"]) for value in values(long)) <= 15
     assert draw_svg(long).startswith("<svg")
 
 

@@ -25,7 +25,7 @@ from shoal.reports.format import (
 SIZES = {1: 40, 2: 30, 3: 40, 5: 100, 7: 50, 12: 60, 30: 20, 90: 5}
 BEFORE = {1: 3, 2: 20, 3: 60, 4: 300, 6: 500, 12: 80}
 AFTER = {1: 203, 2: 260, 3: 250, 4: 100, 6: 110, 12: 40}
-FOUND = [
+ATTACKS = [
     AttackResult("intersection", 4812, 1312, 1.0, 0.18, 0.02),
     AttackResult("homogeneity", 12000, 4, 1.0, 0.18),
     AttackResult("skewness", 12000, 0, 0.43, 0.18),
@@ -68,21 +68,21 @@ def test_the_curve_counts_whose_value_is_known_with_at_least_a_confidence():
     joined = {p["label"]: p["people"] for p in points if p["side"] == "releases joined"}
     assert (joined["100%"], joined["50%"], joined["33%"], joined["25%"]) == (203, 463, 713, 813)
     assert joined["10%"] == sum(AFTER.values()) - AFTER[12]
-    one = [p["share"] for p in points if p["side"] == "one release"]
-    assert one == sorted(one, reverse=True)
+    shares = [p["share"] for p in points if p["side"] == "one release"]
+    assert shares == sorted(shares, reverse=True)
     title = join_title(exposure.chart_confidence(BEFORE, AFTER, what="diagnosis"))
     assert title.startswith("An adversary is certain of the diagnosis of 21% of the people")
 
 
 def test_attacks_are_told_with_their_numbers():
-    spec = tested.chart_attacks(FOUND)
+    spec = tested.chart_attacks(ATTACKS)
     assert join_title(spec) == "Intersection succeeds on 27% of the people it was tried on"
     assert [bar["line"] for bar in values(spec)][2] == "nobody of 12,000"
-    assert join_title(tested.chart_attacks(FOUND[2:])) == "The attack fails"
-    assert join_title(tested.chart_certainty(FOUND)).startswith("2 of 3 attacks leave no doubt")
-    nobody = [replace(one, exposed=0) for one in FOUND]
+    assert join_title(tested.chart_attacks(ATTACKS[2:])) == "The attack fails"
+    assert join_title(tested.chart_certainty(ATTACKS)).startswith("2 of 3 attacks leave no doubt")
+    nobody = [replace(attack, exposed=0) for attack in ATTACKS]
     assert not join_title(tested.chart_certainty(nobody)).startswith("2 of 3")
-    assert join_title(tested.chart_certainty(FOUND[2:])) == "No attack is certain about anybody"
+    assert join_title(tested.chart_certainty(ATTACKS[2:])) == "No attack is certain about anybody"
 
 
 def test_to_be_published_no_chart_holds_a_count_or_a_few():
@@ -90,7 +90,7 @@ def test_to_be_published_no_chart_holds_a_count_or_a_few():
         exposure.chart_risk({1: 3, 20: 40}, 0.2, fewest=10),
         exposure.chart_risk({1: 55, 7: 40, 20: 40}, 0.2, fewest=10),
         exposure.chart_confidence({1: 3, 2: 500}, {1: 9, 2: 494}, fewest=10),
-        tested.chart_attacks(FOUND, fewest=10),
+        tested.chart_attacks(ATTACKS, fewest=10),
     ):
         assert not {"people", "exposed"} & {key for bar in values(spec) for key in bar}
         text = json.dumps([values(spec), spec["title"], tabulate_chart(spec)])
@@ -102,9 +102,9 @@ def test_to_be_published_no_chart_holds_a_count_or_a_few():
 
 def test_what_may_be_published_of_a_count():
     for count in range(200):
-        told = round_count(count, 10)
-        assert told % 10 == 0
-        assert abs(told - count) <= 5 or count < 10
+        rounded = round_count(count, 10)
+        assert rounded % 10 == 0
+        assert abs(rounded - count) <= 5 or count < 10
         assert (state_count(count, 10) == "fewer than 10") == (0 < count < 10)
         assert round_count(count) == count
     assert state_share(3, 400, 10) == "<3%"
@@ -118,12 +118,12 @@ def test_what_may_be_published_of_a_count():
 
 def test_a_share_to_be_published_tells_no_more_than_two_rounded_counts():
     for part in range(1, 400):
-        told = state_share(part, 400, 10)
-        assert told == state_share(part, 403, 10)
+        text = state_share(part, 400, 10)
+        assert text == state_share(part, 403, 10)
         near = 10 * (part // 10) + (0 if part % 10 < 5 else 9)
-        assert part < 10 or told == state_share(min(399, near), 400, 10)
+        assert part < 10 or text == state_share(min(399, near), 400, 10)
         assert round_share(part, 400, 10) == round_share(part, 403, 10)
-        assert "100%" not in told
+        assert "100%" not in text
     for part in range(1, 60):
         assert state_share(part, 60, 10) == UNDISCLOSED_SHARE
         assert round_share(part, 60, 10) == 0
@@ -135,8 +135,8 @@ def test_shares_to_be_published_add_up():
             bars = make_share_bars([part, total - part], fewest=10)
             if 10 <= part <= total - 10:
                 assert 99 <= sum(int(bar["text"][:-1]) for bar in bars) <= 101
-            told = [bar["text"] for bar in bars]
-            assert ("100%" in told) == (part in (0, total))
+            texts = [bar["text"] for bar in bars]
+            assert ("100%" in texts) == (part in (0, total))
             assert all(0 <= bar["share"] <= 1 for bar in bars)
 
 
@@ -163,16 +163,16 @@ def test_of_too_few_people_nothing_is_drawn():
 def test_the_curve_and_its_title_round_alike(fewest):
     spec = exposure.chart_confidence(BEFORE, AFTER, what="diagnosis", fewest=fewest)
     certain = {p["side"]: p["text"] for p in values(spec) if p["confidence"] == 1}
-    told = join_title(spec).replace("less than ", "<")
-    assert f"of {certain['releases joined']} of the people" in told
-    assert told.endswith(f"alone, of {certain['one release']}")
+    title = join_title(spec).replace("less than ", "<")
+    assert f"of {certain['releases joined']} of the people" in title
+    assert title.endswith(f"alone, of {certain['one release']}")
     axes = spec["encoding"]
     assert axes["x"]["axis"]["title"] == "confidence"
     assert axes["y"]["axis"]["title"] == "share of people"
 
 
 def test_the_title_names_the_attack_that_comes_first():
-    ranked = [AttackResult("order", 500, 200), AttackResult("skewness", 500, 400), FOUND[2]]
+    ranked = [AttackResult("order", 500, 200), AttackResult("skewness", 500, 400), ATTACKS[2]]
     assert join_title(tested.chart_attacks(ranked)).startswith("Order succeeds on 40%")
 
 
@@ -184,9 +184,9 @@ def test_they_can_be_drawn_of_nobody_and_of_somebody(fewest):
         exposure.chart_confidence(None, AFTER, fewest=fewest),
         exposure.chart_confidence(BEFORE, AFTER, fewest=fewest),
         tested.chart_attacks([], fewest),
-        tested.chart_attacks(FOUND, fewest),
+        tested.chart_attacks(ATTACKS, fewest),
         tested.chart_certainty([]),
-        tested.chart_certainty(FOUND),
+        tested.chart_certainty(ATTACKS),
     ):
         assert json.dumps(spec, allow_nan=False)
         assert draw_svg(spec).startswith("<svg")

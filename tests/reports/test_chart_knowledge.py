@@ -24,7 +24,7 @@ def values(spec):
 
 
 def drawn(spec, kind):
-    return [one["belief"] for one in values(spec) if one["side"] == kind]
+    return [value["belief"] for value in values(spec) if value["side"] == kind]
 
 
 def texts(spec) -> str:
@@ -78,8 +78,8 @@ def test_what_is_promised_is_drawn_up_to_its_pieces(k):
 
 
 def test_a_kept_promise_never_reads_as_broken():
-    kept = Promise(0.6, 1, met=True)
-    spec = knowing.chart_disclosure([0.4, 0.5995], [0.4, 0.5], promises=[kept])
+    promise = Promise(0.6, 1, met=True)
+    spec = knowing.chart_disclosure([0.4, 0.5995], [0.4, 0.5], promises=[promise])
     assert [p["text"] for p in values(spec)] == ["40%", "<60%", "40%", "50%"]
     assert format_belief(0.6, Promise(0.6, 1, met=False)) == "60%"
     assert format_belief(0.6 - 1e-17, Promise(0.6, 1, met=False)) == "60%"
@@ -89,12 +89,14 @@ def test_several_promises_are_steps():
     steps = find_tightest_promises(
         [Promise(0.6, 3, met=True), Promise(0.5, 1, met=True), Promise(0.9, 2, True)]
     )
-    assert [(one.c, one.k) for one in steps] == [(0.5, 1), (0.6, 3)]
+    assert [(step.c, step.k) for step in steps] == [(0.5, 1), (0.6, 3)]
     spec = knowing.chart_disclosure([0.4, 0.4995, 0.55, 0.5995], [0.4], promises=steps)
     assert [p["text"] for p in values(spec)][:4] == ["40%", "<50%", "55%", "<60%"]
     assert "promised: less than 50% with up to 1, 60% with up to 3 pieces" in texts(spec)
-    areas = [one["encoding"] for one in spec["layer"] if one.get("mark", {}).get("type") == "rect"]
-    ends = [(one["x"]["datum"], one["x2"]["datum"], one["y2"]["datum"]) for one in areas]
+    areas = [
+        step["encoding"] for step in spec["layer"] if step.get("mark", {}).get("type") == "rect"
+    ]
+    ends = [(step["x"]["datum"], step["x2"]["datum"], step["y2"]["datum"]) for step in areas]
     assert ends == [(-0.35, 1.35, 0.5), (1.35, 3.35, 0.6)]
     assert draw_svg(spec).startswith("<svg")
 
@@ -141,8 +143,8 @@ def test_the_model_decides_which_classes_break_the_promise():
     """A float beside c proves nothing: the mask is taken as it is."""
     entropy, belief = np.array([1.0, 2.0]), np.array([0.6, 0.6])
     promise = Promise(0.6, 1, met=True)
-    kept = knowing.chart_belief_by_entropy(entropy, belief, 1, "x", promise, np.zeros(2, bool))
-    assert join_title(kept).endswith("60% sure of somebody's x in none of 2 classes")
+    spec = knowing.chart_belief_by_entropy(entropy, belief, 1, "x", promise, np.zeros(2, bool))
+    assert join_title(spec).endswith("60% sure of somebody's x in none of 2 classes")
     broken = knowing.chart_belief_by_entropy(entropy, belief, 1, "x", promise, np.ones(2, bool))
     assert join_title(broken).endswith("in 2 of 2 classes")
 

@@ -116,8 +116,8 @@ def test_risk_counts_and_says_the_last_step() -> None:
         ("+ age", 3, "<0.1%"),
         ("+ zip", 3421, "71%"),
     )
-    one = release.chart_unique_by_columns(["ssn"], [4811], 4812)
-    assert join_title(one) == "Knowing ssn alone singles out more than 99.9% of 4,812 people"
+    spec = release.chart_unique_by_columns(["ssn"], [4811], 4812)
+    assert join_title(spec) == "Knowing ssn alone singles out more than 99.9% of 4,812 people"
 
 
 def test_class_sizes_weigh_classes_by_their_people() -> None:
@@ -214,7 +214,7 @@ def test_labels_get_room_and_lose_control_characters() -> None:
 
 def test_no_control_character_reaches_a_drawing() -> None:
     evil = "di\x00ag\x1bno\udc80sis"
-    found = [AttackResult(evil, 100, 3, 1.0)]
+    results = [AttackResult(evil, 100, 3, 1.0)]
     for spec in (
         release.chart_unique_by_columns([evil], [3], 4),
         release.chart_class_sizes({1: 3}, {3: 4}, names=(evil, "published")),
@@ -223,8 +223,8 @@ def test_no_control_character_reaches_a_drawing() -> None:
         release.chart_people({evil: 3, "others": 4}),
         release.chart_requirements([RequirementResult(evil, 1, 2, False)]),
         exposure.chart_confidence({1: 3}, {1: 2, 2: 1}, names=(evil, f"{evil}'s"), what=evil),
-        attacks.chart_attacks(found),
-        attacks.chart_certainty(found),
+        attacks.chart_attacks(results),
+        attacks.chart_certainty(results),
     ):
         text = json.dumps(spec)
         assert "diagnosis" in text.lower()

@@ -55,14 +55,14 @@ def points():
     ]
 
 
-def made():
+def releasable():
     return points()[:-1]
 
 
-def page(some=None, reasons=(), **more):
-    some = points() if some is None else some
+def page(tried=None, reasons=(), **more):
+    tried = points() if tried is None else tried
     facts = {
-        "points": some,
+        "points": tried,
         "risk": "identity",
         "rows": 1234,
         "settings": {},
@@ -73,26 +73,26 @@ def page(some=None, reasons=(), **more):
         "command": 'shoal publish TABLE -s SCHEMA --method METHOD -m "RULE" -o release/',
         **more,
     }
-    there = [one for one in some if one["loss"] is not None]
+    there = [tried_point for tried_point in tried if tried_point["loss"] is not None]
     return render_frontier(facts, {"identity": there, "value": there}, reasons)
 
 
 def drawn(spec):
-    return {one["label"]: one for one in spec["data"]["values"]}
+    return {value["label"]: value for value in spec["data"]["values"]}
 
 
 def test_the_frontier_is_drawn_and_named():
-    spec = chart_frontier(made(), "identity")
+    spec = chart_frontier(releasable(), "identity")
     assert join_title(spec) == (
         "From mondrian k=2 to mondrian k=50 the risk falls from 1 in 2.5 to 1 in 100, and loss "
         "rises from 0.100 to 0.500"
     )
-    found = drawn(spec)
-    assert {label for label, one in found.items() if one["frontier"]} == {
+    by_label = drawn(spec)
+    assert {label for label, value in by_label.items() if value["frontier"]} == {
         "mondrian k=2",
         "mondrian k=50",
     }
-    assert all(one["place"] for one in found.values())  # there is room for every name
+    assert all(value["place"] for value in by_label.values())  # there is room for every name
     assert [row[-1] for row in tabulate_chart(spec)[1]] == [
         "on the frontier",
         "on the frontier",
@@ -102,8 +102,10 @@ def test_the_frontier_is_drawn_and_named():
 
 
 def test_by_value_stands_what_guessing_gives():
-    spec = chart_frontier([*made(), point("chain", 5, 0.7, 0.9, 0.26, on_frontier=True)], "value")
-    assert {label for label, one in drawn(spec).items() if one["frontier"]} == {
+    spec = chart_frontier(
+        [*releasable(), point("chain", 5, 0.7, 0.9, 0.26, on_frontier=True)], "value"
+    )
+    assert {label for label, value in drawn(spec).items() if value["frontier"]} == {
         "mondrian k=2",
         "mondrian k=50",
         "chain k=5",
@@ -130,11 +132,13 @@ def test_extremes_can_be_drawn(risk):
 
 
 def test_the_page_says_what_it_found_and_on_what_it_rests():
-    found = page(reasons=[("mu-argus", "k=2", "<it> is not met")], notes=["Mind the levels."])
-    assert found.lead.startswith("3 of 4 releases of 1,234 rows that were tried can be made; 2 are")
-    assert found.data["public"] is False
-    html = found.html()
-    for said in (
+    comparison = page(reasons=[("mu-argus", "k=2", "<it> is not met")], notes=["Mind the levels."])
+    assert comparison.lead.startswith(
+        "3 of 4 releases of 1,234 rows that were tried can be made; 2 are"
+    )
+    assert comparison.data["public"] is False
+    html = comparison.html()
+    for text in (
         "By value",
         "Not made",
         "&lt;it&gt; is not met",
@@ -142,7 +146,7 @@ def test_the_page_says_what_it_found_and_on_what_it_rests():
         f"k-anonymity k=50 &amp; {SHARED}",
         "Mind the levels.",
     ):
-        assert said in html
+        assert text in html
     assert "Held back" not in html  # nothing was
     assert "<script" not in html
     held = [point("mondrian", 2, 0.1, 0.4, on_frontier=True, held_back=3)]
@@ -181,9 +185,9 @@ def test_where_nothing_could_be_made_the_page_says_why():
 def test_what_guessing_gives_covers_neither_points_nor_names(far):
     """Safe releases lie near the line of guessing, at its right end or at its left."""
     ends = [point("mondrian", 2, 0.1 * far, 0.4, 0.9, on_frontier=True)]
-    some = [point("chain", k, far - k / 1000, 0.1, 0.249 - k / 5000) for k in range(10)]
+    near = [point("chain", k, far - k / 1000, 0.1, 0.249 - k / 5000) for k in range(10)]
     wide = [point("local", 50, 0.6, 0.1, 0.8)]
-    values = chart_frontier([*ends, *some, *wide], "value")["data"]["values"]
+    values = chart_frontier([*ends, *near, *wide], "value")["data"]["values"]
     scale = _scale(values, "value", 0.25)
     pixels, line = _place_points(values, scale)
     words, y, spot = _place_baseline(0.25, scale, pixels, line)

@@ -40,7 +40,7 @@ def test_a_certificate_is_one_page_to_sign():
     page = write_certificate(certified())
     assert page.startswith("<!doctype html>")
     assert "<script" not in page
-    for said in (
+    for text in (
         "no 2 of them together",
         "45,222",
         "0.14",
@@ -50,7 +50,7 @@ def test_a_certificate_is_one_page_to_sign():
         "&lt;South&gt;",
         "any 2 providers together",
     ):
-        assert said in page
+        assert text in page
     assert page.count(HASH) == 3
     assert page.count('class="blank"') == 4  # two providers, the third party, the date
     assert "<South>" not in page
@@ -61,17 +61,17 @@ def test_a_certificate_is_one_page_to_sign():
 
 def test_a_certificate_names_the_rule_that_it_is_about():
     page = write_certificate(certified())
-    told = RULE.replace("&", "&amp;")
-    assert f"Every class meets <code>{told}</code>" in page
-    assert f"any 2 providers together, by <code>{told}</code>" in page
+    rule = RULE.replace("&", "&amp;")
+    assert f"Every class meets <code>{rule}</code>" in page
+    assert f"any 2 providers together, by <code>{rule}</code>" in page
 
 
 def test_a_certificate_says_what_is_not_promised():
     page = write_certificate(certified(unjudged=["job"]))
     assert "Not promised" in page
     assert "No requirement is about job: a class may share one value." in page
-    beside = list_open_risks(certified(unjudged=["job"], beside=["ck-safety c=0.9 k=1"]))
-    assert beside == [
+    risks = list_open_risks(certified(unjudged=["job"], beside=["ck-safety c=0.9 k=1"]))
+    assert risks == [
         "No requirement that is held against partners is about job: a class may share one value.",
         "Not held against partners: ck-safety c=0.9 k=1.",
     ]
@@ -126,7 +126,7 @@ def own(**more):
 
 def test_a_provider_sees_its_own_rows_and_counts_as_they_were_given():
     page = write_provider_page(own())
-    for said in (
+    for text in (
         "For St Anna",
         "1,234 rows",
         "110 to 114",
@@ -136,7 +136,7 @@ def test_a_provider_sees_its_own_rows_and_counts_as_they_were_given():
         "whose value is known",
         "up to one other",
     ):
-        assert said in page
+        assert text in page
     assert "Not all is promised" not in page
 
 
@@ -153,7 +153,7 @@ def test_a_provider_is_warned_of_what_is_not_promised(more):
     page = write_provider_page(own(**more))
     assert "Not all is promised" in page
     assert ">Kept<" not in page
-    assert all(said in page for said in list_open_risks(own(**more)))
+    assert all(risk in page for risk in list_open_risks(own(**more)))
     assert ("does not rule out" in page) == ("lines" in more)
 
 
