@@ -43,7 +43,7 @@ def list_tables(output: Output) -> None:
         (
             dataset["name"],
             f"{dataset['rows']:,}",
-            _list_folders([Path(file) for file in dataset["files"].values()])
+            ", ".join(dict.fromkeys(str(Path(file).parent) for file in dataset["files"].values()))
             if dataset["here"]
             else "not here: shoal data fetch",
         )
@@ -51,10 +51,6 @@ def list_tables(output: Output) -> None:
     ]
     table = format_table(("data set", "rows", "where"), rows, right=(1,))
     print_text("\n".join((*names, "", table)))
-
-
-def _list_folders(files: list[Path]) -> str:
-    return ", ".join(dict.fromkeys(str(file.parent) for file in files))
 
 
 @command.command(

@@ -261,7 +261,8 @@ def _describe_forecast(forecast: Forecast, out: Path | None) -> str:
     lines += [f"- {assumption}" for assumption in forecast.assumptions]
     lines += [
         f"- {estimate.name}: {'; '.join(estimate.assumptions)}"
-        for estimate in _list_distinct_estimates(forecast)
+        for name, estimate in forecast.estimates.items()
+        if name != "paper, best subset"  # which has the assumptions of the paper's other reading
     ]
     return "\n".join([*lines, *([f"The page: {out}"] if out else [])])
 
@@ -281,13 +282,6 @@ def _describe_columns(forecast: Forecast) -> list[str]:
     ]
     head = ("sensitive column", "exposed", "nine in ten", "too few values already", "others' rule")
     return [format_table(head, rows, right=(1, 2, 3)), "", f"By {forecast.on}:"]
-
-
-def _list_distinct_estimates(forecast: Forecast) -> list[Any]:
-    """The estimates with assumptions of their own: both readings of the paper have the same."""
-    return [
-        estimate for name, estimate in forecast.estimates.items() if name != "paper, best subset"
-    ]
 
 
 def _format_interval(interval: tuple[float, float] | None, simulated: bool) -> str:

@@ -29,7 +29,7 @@ from shoal.cli.options import (
 from shoal.cli.printing import NOT_MET, Output
 
 if TYPE_CHECKING:
-    from shoal import Frame, Frontier, Interrupted, Schema, SideBySide
+    from shoal import Frame, Frontier, Interrupted, Schema
 
 
 @click.command(
@@ -152,7 +152,8 @@ def command(
                 )
         except KeyboardInterrupt:
             raise _explain_side_by_side_stop() from None
-        output.show(result, _describe_side_by_side(result, options["out"]))
+        page = f"\nThe page: {options['out'] / 'side-by-side.html'}" if options["out"] else ""
+        output.show(result, f"{result}{page}")
         return 0
     folder = options["out"]
     before = _read_file_version(folder)
@@ -242,11 +243,6 @@ def _parse_side_options(sides: dict[str, Any]) -> dict[str, Any]:
         name: [word.strip() for word in value.split(",")] if isinstance(value, str) else value
         for name, value in given_options.items()
     }
-
-
-def _describe_side_by_side(result: SideBySide, folder: Path | None) -> str:
-    page = () if folder is None else (f"The page: {folder / 'side-by-side.html'}",)
-    return "\n".join((str(result), *page))
 
 
 def _read_file_version(folder: Path | None) -> tuple[int, int] | None:

@@ -87,7 +87,8 @@ class LocalDistribution:
         node = self.node[person]
         other = rng.integers(0, np.maximum(self.rows[node] - 1, 1))
         other += other >= self._place[person]  # never the person
-        near = self.ours.values[self._order[np.minimum(self._start[node] + other, self._last)]]
+        at = np.minimum(self._start[node] + other, len(self.node) - 1)
+        near = self.ours.values[self._order[at]]
         return self._blended(near, self.rows[node] - 1, rng)
 
     def draw_at(self, node: NDArray[Any], rng: np.random.Generator) -> NDArray[np.int32]:
@@ -110,10 +111,6 @@ class LocalDistribution:
     @cached_property
     def _start(self) -> NDArray[np.int64]:
         return np.cumsum(self.rows) - self.rows
-
-    @property
-    def _last(self) -> int:
-        return len(self.node) - 1
 
     @cached_property
     def _place(self) -> NDArray[np.int64]:

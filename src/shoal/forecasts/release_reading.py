@@ -231,7 +231,11 @@ def _read_column(context: AttackContext, column: str, seed: int, original: bool)
         located, left_out = int(here.sum()), int((~here).sum())
         suppositions = [*located_by, *_note_unmatched(len(published.class_) - located, left_out)]
     values, elsewhere = _count_population_values(context.control, view.sensitive)
-    suppositions += _note_missing_values(values, elsewhere)
+    if elsewhere:
+        total = elsewhere + (0 if values is None else int(values.sum()))
+        suppositions.append(
+            f"{elsewhere:,} of {total:,} people of the population have values that none of ours has"
+        )
     ours = OurTable(
         quasi=view.axes,
         sensitive=view.sensitive,
@@ -321,12 +325,6 @@ def _count_population_values(
             "write its values as the release does, or leave the column out.",
         )
     return (counts if counts.any() else None), elsewhere
-
-
-def _note_missing_values(values: NDArray[np.int64] | None, elsewhere: int) -> list[str]:
-    total = elsewhere + (0 if values is None else int(values.sum()))
-    note = f"{elsewhere:,} of {total:,} people of the population have values that none of ours has"
-    return [note] if elsewhere else []
 
 
 def _locate_people(

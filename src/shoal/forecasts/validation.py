@@ -355,7 +355,8 @@ def _check_settings(
         listed = isinstance(values, Sequence) and not isinstance(values, str)
         if not listed or not values or max(Counter(values).values()) > 1:
             raise UsageError(f"{name} are one or more, each once.", f"leave {name} out for a few.")
-    if not all(_is_overlap(parse_overlap(overlap)) for overlap in overlaps or ()):
+    parsed = [parse_overlap(overlap) for overlap in overlaps or ()]
+    if not all(0 < overlap < 1 or overlap >= 2 for overlap in parsed):
         raise UsageError(
             "An overlap is a share of a sample, below 1, or a number of people from 2 on.",
             "write for example 10% or 500.",
@@ -366,10 +367,6 @@ def _check_settings(
     for name, values, minimum in (("k", ks, 1), ("l", ls, 2)):
         for number in values:
             check_whole_number(name, number, minimum, minimum + 3)
-
-
-def _is_overlap(overlap: float) -> bool:
-    return 0 < overlap < 1 or overlap >= 2
 
 
 def _fit_sizes(

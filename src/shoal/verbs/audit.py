@@ -162,7 +162,8 @@ class Audit:
             _format_line(_format_model(measured), measured.value) for measured in self.measured
         ]
         lines += [f"  {_format_model(model):<52} not evaluated" for model in self.not_evaluated]
-        lines += [f"  not evaluated: {why}" for why in dict.fromkeys(self._reasons())]
+        reasons = dict.fromkeys(model.reason for model in self.not_evaluated)
+        lines += [f"  not evaluated: {reason}" for reason in reasons]
         lines += [_format_line(f"rows without {name}", rows) for name, rows in self.missing.items()]
         lines += self._risks()
         if self.kept_columns_k is not None:
@@ -179,9 +180,6 @@ class Audit:
 
     def _repr_html_(self) -> str:
         return f"<pre>{escape(str(self))}</pre>"
-
-    def _reasons(self) -> list[str]:
-        return [model.reason for model in self.not_evaluated]
 
     def _risks(self) -> list[str]:
         risk = self.risk

@@ -127,7 +127,8 @@ def forecast(
     >>> shoal.forecast("release", original="patients.csv", overlap="10%").risk  # doctest: +SKIP
     """
     parsed_overlap = parse_overlap(overlap)
-    _check_draws(repeats, seed)
+    check_whole_number("repeats", repeats, 2, 20)
+    check_whole_number("seed", seed, 0)
     if out is not None:
         check_page_place(Path(out), internal=True, name="forecast")
     all_columns = read_our_release(
@@ -158,11 +159,6 @@ def forecast(
     if out is not None:
         result.page().write(out)
     return result
-
-
-def _check_draws(repeats: int, seed: int) -> None:
-    check_whole_number("repeats", repeats, 2, 20)
-    check_whole_number("seed", seed, 0)
 
 
 @dataclass(frozen=True)

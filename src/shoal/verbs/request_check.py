@@ -148,7 +148,7 @@ def check_request(
             if parsed_schema is not None
         ),
         *(partial(_check_new_file, output) for output in outputs if output is not None),
-        lambda: _check_page(page, not page_is_public, page_name),
+        lambda: None if page is None else check_page_place(page, not page_is_public, page_name),
         lambda: _check_ledger(ledger, key),
     )
 
@@ -259,11 +259,6 @@ def _check_new_file(output: Path) -> None:
         raise OutputError(f"{output} exists already.", "name another file with -o.")
     if not os.access(folder, os.W_OK):
         raise OutputError(f"{folder} cannot be written.", "choose another folder.")
-
-
-def _check_page(page: Path | None, internal: bool, name: str) -> None:
-    if page is not None:
-        check_page_place(page, internal, name)
 
 
 def _check_ledger(ledger: Any, key: Any) -> None:

@@ -138,17 +138,14 @@ def compare_with_noise(outcomes: Sequence[GuaranteeOutcome]) -> tuple[RuleCompar
     rules = [outcome for outcome in outcomes if outcome.school == PARTITIONS]
     forms = dict.fromkeys(outcome.form for outcome in outcomes if outcome.school != PARTITIONS)
     rules.sort(key=lambda rule: -_mean(rule.added))
+
+    def nearest(form: str, loss: float) -> GuaranteeOutcome:
+        same_form = (outcome for outcome in outcomes if outcome.form == form)
+        return min(same_form, key=lambda outcome: abs(_mean(outcome.loss) - loss))
+
     return tuple(
-        RuleComparison.of(
-            rule, min((outcome for outcome in outcomes if outcome.form == form), key=_far(rule))
-        )
-        for rule in rules
-        for form in forms
+        RuleComparison.of(rule, nearest(form, _mean(rule.loss))) for rule in rules for form in forms
     )
-
-
-def _far(rule: GuaranteeOutcome) -> Any:
-    return lambda outcome: abs(_mean(outcome.loss) - _mean(rule.loss))
 
 
 def _mean(figure: Figure | None) -> float:
