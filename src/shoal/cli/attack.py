@@ -189,31 +189,20 @@ def _describe_columns(finding: Finding) -> list[str]:
     if not finding.by_column:
         return []
     worst_first = sorted(
-        finding.by_column,
-        key=lambda column_finding: (
-            -column_finding.rate,
-            column_finding.guessing - column_finding.sure,
-        ),
+        finding.by_column, key=lambda part: (-part.rate, part.guessing - part.sure)
     )
-    rows = [
-        (
-            column_finding.on,
-            f"{column_finding.exposed:,} of {column_finding.people:,}",
-            f"{column_finding.rate:.1%}",
-            f"{column_finding.sure:.0%}",
-            f"{column_finding.guessing:.0%}",
-        )
-        for column_finding in worst_first
-    ]
+    rows = [(part.on, *_format_figures(part)) for part in worst_first]
     head = ("sensitive column", "exposed", "share", "sure", "guessing")
     lines = ["", format_table(head, rows, right=(1, 2, 3, 4))]
     if finding.not_evaluated:
-        lines += [
-            "",
-            "Not evaluated:",
-            format_table(("sensitive column", "why"), finding.not_evaluated),
-        ]
+        table = format_table(("sensitive column", "why"), finding.not_evaluated)
+        lines += ["", "Not evaluated:", table]
     return lines
+
+
+def _format_figures(finding: Finding) -> tuple[str, ...]:
+    exposed = f"{finding.exposed:,} of {finding.people:,}"
+    return exposed, f"{finding.rate:.1%}", f"{finding.sure:.0%}", f"{finding.guessing:.0%}"
 
 
 def _describe_confidence(finding: Finding) -> str:
@@ -238,10 +227,7 @@ def describe_ranking(red_team: RedTeam) -> str:
         (
             finding.attack,
             *([finding.on or "–"] if several else []),
-            f"{finding.exposed:,} of {finding.people:,}",
-            f"{finding.rate:.1%}",
-            f"{finding.sure:.0%}",
-            f"{finding.guessing:.0%}",
+            *_format_figures(finding),
             _own_sentence(finding),
         )
         for finding in red_team.findings
@@ -261,24 +247,15 @@ def describe_ranking(red_team: RedTeam) -> str:
 
 def _own_sentence(finding: Finding) -> str:
     """What was found of the worst column; the others have a table of their own."""
-    option = [
-        column_finding.sentence
-        for column_finding in finding.by_column
-        if column_finding.on == finding.on
-    ]
-    return str(option[0] if option else finding.sentence)
+    of_worst = (part.sentence for part in finding.by_column if part.on == finding.on)
+    return str(next(of_worst, finding.sentence))
 
 
 def _format_matrix(red_team: RedTeam) -> str:
     learning = [
-        finding
-        for finding in red_team.findings
-        if any(column_finding.on for column_finding in finding.per_column)
+        finding for finding in red_team.findings if any(part.on for part in finding.per_column)
     ]
-    rates = [
-        {column_finding.on: column_finding.rate for column_finding in finding.per_column}
-        for finding in learning
-    ]
+    rates = [{part.on: part.rate for part in finding.per_column} for finding in learning]
     rows = [
         (worst.on, *(f"{by[worst.on]:.1%}" if worst.on in by else "not run" for by in rates))
         for worst in red_team.columns

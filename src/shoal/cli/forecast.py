@@ -11,6 +11,7 @@ import click
 from shoal.cli.options import (
     FILE,
     ON,
+    SEED,
     SHARE,
     Roles,
     Verb,
@@ -94,7 +95,7 @@ SHOWN = 10
 )
 @option("--population", metavar="FILE", help="Everybody the others' tables could be about.")
 @ON
-@option("--seed", type=int, default=0, show_default=True, metavar="N", help="For what is drawn.")
+@SEED
 @option(
     "--limit",
     type=SHARE,

@@ -12,6 +12,7 @@ import click
 from shoal.cli.options import (
     FILE,
     SHARE,
+    SHOW,
     Function,
     Roles,
     Verb,
@@ -28,6 +29,8 @@ from shoal.cli.printing import EXPOSED, NOT_MET, Output, format_table
 if TYPE_CHECKING:
     from shoal import Admission, Ledger
 
+Location = tuple[str, Path | None]
+"""Where a ledger is, and its key."""
 EDITION = 1
 """Of the documents that verbs of the ledger print."""
 HEAD = ("no.", "when", "by", "to", "what", "rule", "spends", "state")
@@ -68,9 +71,6 @@ MIN_VALUES = option(
     show_default=True,
     metavar="N",
     help="The fewest values that anybody is to be left with.",
-)
-SHOW = option(
-    "--show", "labels", is_flag=True, help="Let findings name values; for your eyes only."
 )
 
 
@@ -154,7 +154,7 @@ def command() -> None:
     help="How spends add up, for good.",
 )
 @add_output_options
-def begin_ledger(location: tuple[str, Path | None], output: Output, **options: Any) -> None:
+def begin_ledger(location: Location, output: Output, **options: Any) -> None:
     """Begin a ledger, and make a key for it.
 
     With --epsilon and --delta, releases under differential privacy may spend so much in all, by
@@ -195,7 +195,7 @@ def begin_ledger(location: tuple[str, Path | None], output: Output, **options: A
 @add_table_options
 def admit_release(
     release: str,
-    location: tuple[str, Path | None],
+    location: Location,
     dry_run: bool,
     labels: bool,
     roles: Roles,
@@ -251,7 +251,7 @@ def admit_release(
 @add_output_options
 def record_foreign(
     source: str,
-    location: tuple[str, Path | None],
+    location: Location,
     roles: Roles,
     output: Output,
     **options: Any,
@@ -286,7 +286,7 @@ def record_foreign(
 @option("--all", "every", is_flag=True, help="All of them.")
 @add_output_options
 def list_entries(
-    location: tuple[str, Path | None],
+    location: Location,
     about: str | None,
     last: int,
     every: bool,
@@ -317,7 +317,7 @@ def list_entries(
 @click.argument("number", type=click.IntRange(1))
 @add_ledger_options
 @add_output_options
-def show_entry(number: int, location: tuple[str, Path | None], output: Output) -> None:
+def show_entry(number: int, location: Location, output: Output) -> None:
     """Show everything that one entry says."""
     import shoal
 
@@ -344,7 +344,7 @@ def show_entry(number: int, location: tuple[str, Path | None], output: Output) -
 )
 @add_output_options
 def verify_ledger(
-    location: tuple[str, Path | None],
+    location: Location,
     heads: tuple[str, ...],
     restore_triggers: bool,
     output: Output,
@@ -396,7 +396,7 @@ def verify_ledger(
 @SHOW
 @add_table_options
 def recheck_releases(
-    location: tuple[str, Path | None],
+    location: Location,
     labels: bool,
     roles: Roles,
     output: Output,
@@ -439,7 +439,7 @@ def recheck_releases(
 @add_output_options
 def withdraw_release(
     number: int,
-    location: tuple[str, Path | None],
+    location: Location,
     reason: str,
     never_out: bool,
     output: Output,
@@ -468,7 +468,7 @@ def withdraw_release(
 @add_output_options
 def acknowledge_loss(
     releases: tuple[Path, ...],
-    location: tuple[str, Path | None],
+    location: Location,
     reason: str,
     output: Output,
 ) -> None:
@@ -496,9 +496,7 @@ def acknowledge_loss(
 @click.argument("public")
 @add_ledger_options
 @add_output_options
-def trust_publisher(
-    name: str, public: str, location: tuple[str, Path | None], output: Output
-) -> None:
+def trust_publisher(name: str, public: str, location: Location, output: Output) -> None:
     """Let another publisher write this ledger too.
 
     NAME is the publisher's, PUBLIC its public key: 64 digits, as `shoal ledger key` prints them.
@@ -518,9 +516,7 @@ def trust_publisher(
 @option("--new", metavar="NAME", help="Make a key for another publisher of this ledger.")
 @option("-o", "--out", type=FILE, metavar="FILE", help="Where the new key goes.")
 @add_output_options
-def show_key(
-    location: tuple[str, Path | None], new: str | None, out: Path | None, output: Output
-) -> None:
+def show_key(location: Location, new: str | None, out: Path | None, output: Output) -> None:
     """Show whose key this is, or make one for another publisher.
 
     The new key opens what is sealed in the ledger and signs by itself: hand it over in secret,

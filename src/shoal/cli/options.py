@@ -103,6 +103,20 @@ hold_back_option = functools.partial(
     metavar="SHARE",
     help="Share of rows that may be left out, such as 0.05 or 5%.",
 )
+choice_option = functools.partial(
+    option,
+    "--choice",
+    metavar="NAME",
+    help="Provider-aware: when providers are parted (least, quasi, apart, score).",
+)
+FORMATS = ("csv", "csv.gz", "parquet", "feather", "arrow", "xlsx")
+"""The file formats that a release may be written in."""
+SEED = option(
+    "--seed", type=int, default=0, show_default=True, metavar="N", help="For what is drawn."
+)
+SHOW = option(
+    "--show", "labels", is_flag=True, help="Let findings name values; for your eyes only."
+)
 CONTROL = option(
     "--control", metavar="FILE", help="People who are in none of the releases, to compare with."
 )
@@ -188,7 +202,7 @@ class Roles:
 
     def schema(self) -> Schema | None:
         """The schema file with the flags over it; None where neither is given."""
-        stated = self._stated(self._named())
+        stated = self._stated(self._list_hierarchy_columns())
         return None if stated is None else self._with_hierarchies(stated)
 
     def needed(self) -> Schema:
@@ -232,7 +246,7 @@ class Roles:
             Schema(()).set(from_hierarchies) if self.file is None else self._read()
         )
 
-    def _named(self) -> list[str]:
+    def _list_hierarchy_columns(self) -> list[str]:
         """The columns that a folder of hierarchies names, where nothing else names any as quasi."""
         if self.hierarchies is None or self.file or "quasi" in self.flags.values():
             return []

@@ -9,11 +9,13 @@ import click
 
 from shoal.cli.options import (
     FILE,
+    FORMATS,
     Roles,
     Verb,
     add_output_options,
     add_reading_options,
     check_replaceable,
+    choice_option,
     format_examples,
     hold_back_option,
     model_option,
@@ -22,7 +24,6 @@ from shoal.cli.options import (
     require,
 )
 from shoal.cli.printing import Output, Result
-from shoal.cli.publish import CHOICE, FORMATS
 
 AGREEMENT = option(
     "--agreement",
@@ -92,7 +93,7 @@ def command() -> None:
     metavar="NAME",
     help="How classes are made.",
 )
-@CHOICE
+@choice_option()
 @hold_back_option()
 @add_output_options
 def begin_pool(

@@ -13,12 +13,14 @@ import click
 from shoal.cli.options import (
     ACCEPT_KEEP,
     FILE,
+    FORMATS,
     SHARE,
     Roles,
     Verb,
     add_relation_options,
     add_table_options,
     check_replaceable,
+    choice_option,
     format_examples,
     hold_back_option,
     model_option,
@@ -39,12 +41,6 @@ from shoal.cli.printing import (
 if TYPE_CHECKING:
     from shoal import Release
 
-FORMATS = ("csv", "csv.gz", "parquet", "feather", "arrow", "xlsx")
-CHOICE_SETTINGS: dict[str, Any] = {
-    "metavar": "NAME",
-    "help": "Provider-aware: when providers are parted (least, quasi, apart, score).",
-}
-CHOICE = option("--choice", **CHOICE_SETTINGS)
 METHOD_SECTION, RELATED_SECTION = "How classes are made", "Other tables and releases"
 method_option = functools.partial(option, section=METHOD_SECTION)
 output_option = functools.partial(option, section="What is written")
@@ -103,7 +99,7 @@ _ROW_FATES = ("frozen", "widened", "new", "gone")
 @method_option(
     "--order", multiple=True, metavar="COL", help="Chain: a column to generalise first; repeatable."
 )
-@method_option("--choice", **CHOICE_SETTINGS)
+@choice_option(section=METHOD_SECTION)
 @method_option(
     "--auto-hierarchies",
     is_flag=True,
@@ -257,10 +253,10 @@ def command(
             source, schema, " & ".join(models) or None, arguments, explain
         )
     notes = [] if output.quiet else release.private.get("notes", [])
-    for note in (
-        notes if output.as_json else (note for note in notes if note not in list_warnings(release))
-    ):
-        click.echo(f"Note: {note}", err=True)
+    in_text = [] if output.as_json else list_warnings(release)
+    for note in notes:
+        if note not in in_text:
+            click.echo(f"Note: {note}", err=True)
     output.show(release, describe_release(release, explain))
     return 0 if release.verdict.holds else NOT_MET
 

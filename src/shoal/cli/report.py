@@ -14,7 +14,9 @@ from shoal.cli.options import (
     FILE,
     ON,
     SAMPLE,
+    SEED,
     SHARE,
+    SHOW,
     Roles,
     Verb,
     add_attack_relations,
@@ -109,9 +111,9 @@ from shoal.cli.printing import EXPOSED, NOT_MET, Output
 @ACCEPT_KEEP
 @ON
 @SAMPLE
-@option("--seed", type=int, default=0, show_default=True, metavar="N", help="For what is drawn.")
+@SEED
 @add_attack_relations
-@option("--show", "labels", is_flag=True, help="Let findings name values; for your eyes only.")
+@SHOW
 @add_table_options
 def command(
     release: str,
