@@ -227,13 +227,13 @@ def _refuse_misplaced_options(side_by_side: bool) -> None:
     typed = [name for name in meaningless if parameter_source(name) is ParameterSource.COMMANDLINE]
     if not typed:
         return
-    option = f"--{typed[0].replace('_', '-')}"
+    flag = f"--{typed[0].replace('_', '-')}"
     if side_by_side:
         raise UsageError(
-            f"{option} has no meaning with --side-by-side.",
+            f"{flag} has no meaning with --side-by-side.",
             "leave it out; rules are given with -m, noise with --epsilons.",
         )
-    raise UsageError(f"{option} is of a comparison of both schools.", "add --side-by-side.")
+    raise UsageError(f"{flag} is of a comparison of both schools.", "add --side-by-side.")
 
 
 def _parse_side_options(sides: dict[str, Any]) -> dict[str, Any]:

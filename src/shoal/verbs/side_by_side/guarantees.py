@@ -143,7 +143,7 @@ def _publish_counts(
     assert guarantee.spend is not None
     of_leaf, plan = _bin_leaves(people)
     codes = [
-        bins[codes] for bins, codes in zip(of_leaf, (*people.keys, people.values), strict=True)
+        bins[leaves] for bins, leaves in zip(of_leaf, (*people.keys, people.values), strict=True)
     ]
     measured = MeasuredTable(plan, CodeCounts(tuple(codes), np.ones(len(people), np.int64)))
     form = Counts.of if guarantee.form == COUNTS else Synthetic.of
