@@ -67,10 +67,10 @@ def assign(one: Ints, other: Ints, start: Ints, others: Ints) -> Assignment:
     from_[pairs:], to[pairs:] = m + n, m + n + 1
     to[pairs : pairs + m], from_[pairs + m :] = np.arange(m), np.arange(m, m + n)
     room = np.concatenate([np.minimum(one[from_[:pairs]], other[others]), one, other])
-    flow = _largest(from_, to, room.astype(np.int32), m + n + 2)
+    flow = _find_largest_flow(from_, to, room.astype(np.int32), m + n + 2)
     spare = flow < room
     spare[:pairs] = True  # a pair itself has no limit, only its two twins have
-    part = _components(from_, to, spare, flow > 0, m + n + 2)
+    part = _find_components(from_, to, spare, flow > 0, m + n + 2)
     open_ = part[from_] == part[to]
     loose = open_[pairs : pairs + m], open_[pairs + m :]
     return Assignment(flow[:pairs].astype(np.int64), open_[:pairs], loose)
@@ -151,14 +151,14 @@ def _find_fixed_bundles(
     return find_bridges(tail, head, end + 2)[: len(owner)]
 
 
-def _largest(from_: Nodes, to: Nodes, room: Nodes, nodes: int) -> Nodes:
+def _find_largest_flow(from_: Nodes, to: Nodes, room: Nodes, nodes: int) -> Nodes:
     """One largest flow from the last node but one to the last: how much each edge carries."""
     limits = csr_array((room, (from_, to)), (nodes, nodes))
     flow = maximum_flow(limits, nodes - 2, nodes - 1).flow
     return np.asarray(flow[from_, to]).ravel()
 
 
-def _components(from_: Nodes, to: Nodes, ahead: Flags, back: Flags, nodes: int) -> Nodes:
+def _find_components(from_: Nodes, to: Nodes, ahead: Flags, back: Flags, nodes: int) -> Nodes:
     """Each node's strongly connected component, where edges go ahead, back, or both ways."""
     tail = np.concatenate([from_[ahead], to[back]])
     head = np.concatenate([to[ahead], from_[back]])
@@ -172,13 +172,13 @@ def find_bridges(one: Ints, other: Ints, nodes: int) -> Flags:
     >>> find_bridges(np.array([0, 1, 2, 2]), np.array([1, 2, 0, 3]), 4).tolist()
     [False, False, False, True]
     """
-    start, near, edge = _adjacent(one, other, nodes)
+    start, near, edge = _list_adjacent(one, other, nodes)
     bridge: Flags = _bridges(start, near, edge, len(one))
     return bridge
 
 
 @njit(cache=True, nogil=True)
-def _adjacent(one, other, nodes):
+def _list_adjacent(one, other, nodes):
     """Of each node the nodes beside it and the edges there: start (nodes + 1), nodes, edges."""
     start = np.zeros(nodes + 1, dtype=np.int64)
     for e in range(len(one)):
@@ -229,7 +229,7 @@ def _bridges(start, near, edge, edges):
     return bridge
 
 
-# Over all assignments: the most rows on a pair, the fewest on a place or on several pairs.
+# Over all assignments: how many rows take a pair at most, a place or several pairs at least
 
 
 MAX_STEPS = 10**9
@@ -239,7 +239,7 @@ MAX_STEPS = 10**9
 def find_max_rows_per_pair(
     one: Ints, other: Ints, start: Ints, others: Ints, rows: Ints, possible: Flags
 ) -> tuple[Ints, int]:
-    """The most rows that take each pair in some assignment of all rows, and how many are limits.
+    """How many rows take each pair at most, all rows being assigned, and how many are limits.
 
     ``one``, ``other``, ``start`` and ``others`` as in ``assign``, which gives ``rows`` and
     ``possible``. A limit is the smaller of the numbers of twins.
@@ -262,7 +262,7 @@ def find_max_rows_per_pair(
 def find_min_rows_per_place(
     one: Ints, other: Ints, start: Ints, others: Ints, rows: Ints
 ) -> tuple[Ints, int]:
-    """The fewest rows that take a place of each of the others' twins, and how many are limits.
+    """How many rows take a place of each of the others' twins at least; how many are limits.
 
     Arguments as in ``find_max_rows_per_pair``. A limit is 0.
 
@@ -279,7 +279,7 @@ def find_min_rows_per_place(
 
 
 def count_min_rows_on_pairs(one: Ints, other: Ints, start: Ints, others: Ints, some: Flags) -> int:
-    """The fewest rows that take some of the pairs, all rows being assigned, as must be possible.
+    """How many rows take some of the pairs at least, all rows being assigned, as must be possible.
 
     Rows are assigned along the cheapest ways, all ways of one cost at a time, cheaper ones first
     (Ford and Fulkerson: Flows in networks, 1962, section III.3).

@@ -1,4 +1,4 @@
-"""The fewest values that boxes of several sides leave together, at most one box of each side.
+"""The smallest number of values that boxes of several sides leave together, one of each at most.
 
 A box has a range of codes per column, and sets of codes besides, bits over 64-bit words.
 
@@ -54,7 +54,7 @@ class BoxSide(NamedTuple):
     """(boxes, words) the sets of all other columns side by side."""
     values: NDArray[np.uint64]
     """(boxes, words) the values that it has, as bits."""
-    alone: Ints
+    value_count: Ints
     """How many they are."""
     rows: Ints
 
@@ -79,7 +79,7 @@ def search_pairs(one: BoxSide, other: BoxSide, words: Ints, l: int) -> PairSearc
     fewest values in common; of equals the pair whose smaller number of rows is largest.
     """
     number = len(other.low)
-    order, start = _near(one, words)
+    order, start = _order_in_blocks(one, words)
     boxes = BoxSide._make(np.ascontiguousarray(column[order]) for column in one)
     block = (
         np.minimum.reduceat(boxes.low, start[:-1]),
@@ -89,11 +89,11 @@ def search_pairs(one: BoxSide, other: BoxSide, words: Ints, l: int) -> PairSearc
     met, few, common = np.zeros((3, number), np.int64)
     worst = PairSearch(met, few, np.full(number, -1), common)
     work = number * len(one.low)
-    share_out(_paired, number, work, start, *block, *boxes, *other, words, l, *worst)
+    share_out(_compare_pairs, number, work, start, *block, *boxes, *other, words, l, *worst)
     return worst._replace(first=np.where(worst.first < 0, -1, order[worst.first]))
 
 
-def _near(side: BoxSide, words: Ints) -> tuple[Ints, Ints]:
+def _order_in_blocks(side: BoxSide, words: Ints) -> tuple[Ints, Ints]:
     """The boxes in an order in which those of a block are near each other; where blocks start.
 
     They are halved again and again, each time in the column where they are furthest apart.
@@ -116,24 +116,24 @@ def _near(side: BoxSide, words: Ints) -> tuple[Ints, Ints]:
 
 
 @njit(cache=True, nogil=True)
-def _paired(
+def _compare_pairs(
     begin,
     end,
     start,
-    least,
+    lowest,
     highest,
-    any_,
+    union,
     low,
     high,
     sets,
     values,
-    alone,
+    value_count,
     rows,
     low2,
     high2,
     sets2,
     values2,
-    alone2,
+    value_count2,
     rows2,
     words,
     l,
@@ -143,9 +143,9 @@ def _paired(
     common,
 ):
     for j in range(begin, end):
-        most = -1
-        for block in range(len(least)):
-            if not _meet(least, highest, any_, block, low2, high2, sets2, j, words):
+        most_rows = -1
+        for block in range(len(lowest)):
+            if not _meet(lowest, highest, union, block, low2, high2, sets2, j, words):
                 continue
             for i in range(start[block], start[block + 1]):
                 if not _meet(low, high, sets, i, low2, high2, sets2, j, words):
@@ -156,20 +156,19 @@ def _paired(
                 if shared == 0:
                     continue
                 met[j] += 1
-                bad = shared < l and shared < min(alone[i], alone2[j])
+                bad = shared < l and shared < min(value_count[i], value_count2[j])
                 smaller = min(rows[i], rows2[j])
                 if bad:
                     few[j] += 1
                 elif few[j] > 0:
                     continue
                 new = first[j] < 0 or (bad and few[j] == 1)
-                if new or shared < common[j] or (shared == common[j] and smaller > most):
-                    first[j], common[j], most = i, shared, smaller
+                if new or shared < common[j] or (shared == common[j] and smaller > most_rows):
+                    first[j], common[j], most_rows = i, shared, smaller
 
 
 @njit(cache=True)
 def _meet(low, high, sets, i, low2, high2, sets2, j, words):
-    """Whether two boxes meet in every column."""
     for column in range(low.shape[1]):
         if low[i, column] > high2[j, column] or high[i, column] < low2[j, column]:
             return False
@@ -205,7 +204,7 @@ class Boxes(NamedTuple):
     """(boxes, words) the sets of all other columns side by side."""
     values: Bits
     """(boxes, words) the values that it has, as bits."""
-    alone: Ints
+    value_count: Ints
     """How many they are."""
     side: Ints
     """Which of the earlier sides it is of."""
@@ -286,7 +285,6 @@ def _combine(begin, boxes, last, start, near, words, below, work, each, left, ch
 
 @njit(cache=True)
 def _search_box(j, boxes, last, start, near, words, below, budget, left, chosen, unfinished):
-    """The worst combination of one box."""
     listed, local, size = _useful(boxes, near[start[j] : start[j + 1]], last.values[j])
     budget[0] -= start[j + 1] - start[j]
     depth = min(size, chosen.shape[1], len(listed)) + 1
@@ -380,11 +378,11 @@ def _search_leaving(few, size, stack, boxes, listed, local, words, budget):
 
 
 @njit(cache=True)
-def _search(kept, few, size, stack, boxes, listed, local, words, budget):
+def _search(wanted, few, size, stack, boxes, listed, local, words, budget):
     """Search a combination that leaves just these values: how many boxes it has, 0 or -1."""
-    _begin(kept, few, stack, boxes, listed, local)
+    _begin(wanted, few, stack, boxes, listed, local)
     budget[0] -= len(listed)
-    level = 0 if _branch(0, kept, size, stack, local, budget) else -1
+    level = 0 if _branch(0, wanted, size, stack, local, budget) else -1
     while level >= 0:
         if budget[0] < 0:
             return -1
@@ -398,10 +396,10 @@ def _search(kept, few, size, stack, boxes, listed, local, words, budget):
         if stack.listed[level, place] < 0:
             continue
         stack.tried[level] = place
-        if _descend(level, kept, stack, boxes, listed, local):
+        if _descend(level, wanted, stack, boxes, listed, local):
             return level + 1
         _narrow(level + 1, stack, boxes, listed, local, words, budget)
-        if _branch(level + 1, kept, size, stack, local, budget):
+        if _branch(level + 1, wanted, size, stack, local, budget):
             level += 1
         else:
             _drop(level, stack, boxes, listed, local, words, budget)
@@ -409,11 +407,11 @@ def _search(kept, few, size, stack, boxes, listed, local, words, budget):
 
 
 @njit(cache=True)
-def _begin(kept, few, stack, boxes, listed, local):
+def _begin(wanted, few, stack, boxes, listed, local):
     """List the boxes that have all values to be left, and more."""
     number = 0
     for i in range(len(listed)):
-        if boxes.alone[listed[i]] > few and _has(local[i], kept):
+        if boxes.value_count[listed[i]] > few and _has(local[i], wanted):
             stack.listed[0, number] = i
             number += 1
     stack.size[0] = number
@@ -428,13 +426,13 @@ def _has(values, some):
 
 
 @njit(cache=True)
-def _branch(level, kept, size, stack, local, budget):
+def _branch(level, wanted, size, stack, local, budget):
     """Take the value that the fewest boxes exclude; False where none excludes one of them."""
     still, listed = stack.still[level], stack.listed[level, : stack.size[level]]
     fewest, taken, open_ = len(listed) + 1, -1, 0
     for value in range(size):
         word, bit = value >> 6, np.uint64(1) << np.uint64(value & 63)
-        if not still[word] & ~kept[word] & bit:
+        if not still[word] & ~wanted[word] & bit:
             continue
         open_ += 1
         count = 0
@@ -465,13 +463,13 @@ def _branch(level, kept, size, stack, local, budget):
 
 
 @njit(cache=True)
-def _descend(level, kept, stack, boxes, listed, local):
+def _descend(level, wanted, stack, boxes, listed, local):
     """Choose the box that is tried; whether only the values to be left are."""
     i = stack.listed[level, stack.tried[level]]
     box, done = listed[i], True
-    for word in range(len(kept)):
+    for word in range(len(wanted)):
         stack.still[level + 1, word] = stack.still[level, word] & local[i, word]
-        done = done and stack.still[level + 1, word] == kept[word]
+        done = done and stack.still[level + 1, word] == wanted[word]
     for column in range(stack.low.shape[1]):
         stack.low[level + 1, column] = max(stack.low[level, column], boxes.low[box, column])
         stack.high[level + 1, column] = min(stack.high[level, column], boxes.high[box, column])

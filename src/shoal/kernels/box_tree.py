@@ -53,7 +53,7 @@ def build_box_tree(low: Ranges, high: Ranges, sets: Bits, words: NDArray[np.int6
     """The tree of boxes with these ranges (boxes, columns) and sets; empty ones are left out."""
     box = np.flatnonzero((low <= high).all(axis=1))
     span = np.stack((low[box], high[box]), axis=2).astype(np.int32)
-    node = _divided(span, box)
+    node = _build_nodes(span, box)
     return BoxTree(box, node, span, sets[box], words)
 
 
@@ -68,15 +68,15 @@ def find_met_boxes(
     start = np.zeros(len(low) + 1, dtype=np.int64)
     first = np.empty(len(low), dtype=np.int64)
     query = *tree[1:], low, high, sets  # one by one: numba is slow with a tuple of arrays
-    share_out(_count, len(low), len(low), *query, start[1:], first)
+    share_out(_count_met, len(low), len(low), *query, start[1:], first)
     np.cumsum(start, out=start)
     met = np.empty(start[-1], dtype=np.int64)
-    share_out(_fill, len(low), len(low), *query, start, first, tree.box, met)
+    share_out(_fill_met, len(low), len(low), *query, start, first, tree.box, met)
     return start, met
 
 
 @njit(cache=True, nogil=True)
-def _count(begin, end, node, span, bits, words, low, high, sets, number, first):
+def _count_met(begin, end, node, span, bits, words, low, high, sets, number, first):
     """How many boxes each query meets, and where one of them is: nearly always the only one."""
     waiting, met = np.empty(MAX_DEPTH, dtype=np.int64), np.empty(1, dtype=np.int64)
     for query in range(begin, end):
@@ -85,11 +85,10 @@ def _count(begin, end, node, span, bits, words, low, high, sets, number, first):
 
 
 @njit(cache=True, nogil=True)
-def _fill(begin, end, node, span, bits, words, low, high, sets, start, first, box, found):
-    """Write down the boxes that each query meets."""
+def _fill_met(begin, end, node, span, bits, words, low, high, sets, start, first, box, met_boxes):
     waiting = np.empty(MAX_DEPTH, dtype=np.int64)
     for query in range(begin, end):
-        met = found[start[query] : start[query + 1]]
+        met = met_boxes[start[query] : start[query + 1]]
         if len(met) == 1:
             met[0] = box[first[query]]
         elif len(met) > 1:
@@ -120,7 +119,9 @@ def _walk(node, span, bits, words, low, high, sets, query, waiting, met):
                 continue
         else:
             for i in range(node[at, 1], node[at, 2]):
-                if _overlap(span, i, low, high, query) and _agree(bits, i, words, low, sets, query):
+                if _ranges_meet(span, i, low, high, query) and _sets_meet(
+                    bits, i, words, low, sets, query
+                ):
                     if n < len(met):
                         met[n] = i
                     n += 1
@@ -130,8 +131,7 @@ def _walk(node, span, bits, words, low, high, sets, query, waiting, met):
 
 
 @njit(cache=True, inline="always")
-def _overlap(span, i, low, high, query):
-    """Whether the ranges of a box and of a query meet."""
+def _ranges_meet(span, i, low, high, query):
     for j in range(low.shape[1]):
         if low[query, j] > span[i, j, 1] or high[query, j] < span[i, j, 0]:
             return False
@@ -139,7 +139,7 @@ def _overlap(span, i, low, high, query):
 
 
 @njit(cache=True)
-def _agree(bits, i, words, low, sets, query):
+def _sets_meet(bits, i, words, low, sets, query):
     """Whether the sets of a box hold a point, or meet those of a query."""
     for j in range(len(words)):
         if words[j, 0] == words[j, 1]:
@@ -170,14 +170,13 @@ def find_set_ends(sets):
         while last > first and sets[i, last] == 0:
             last -= 1
         if first <= last:
-            low[i] = 64 * first + _lowest(sets[i, first])
-            high[i] = 64 * last + _highest(sets[i, last])
+            low[i] = 64 * first + _lowest_bit(sets[i, first])
+            high[i] = 64 * last + _highest_bit(sets[i, last])
     return low, high
 
 
 @njit(cache=True, inline="always")
-def _lowest(word):
-    """The lowest bit of a word that is not 0."""
+def _lowest_bit(word):
     bit = 0
     while not (word >> np.uint64(bit)) & np.uint64(1):
         bit += 1
@@ -185,8 +184,7 @@ def _lowest(word):
 
 
 @njit(cache=True, inline="always")
-def _highest(word):
-    """The highest bit of a word that is not 0."""
+def _highest_bit(word):
     bit = 63
     while not (word >> np.uint64(bit)) & np.uint64(1):
         bit -= 1
@@ -194,7 +192,7 @@ def _highest(word):
 
 
 @njit(cache=True, nogil=True)
-def _divided(span, box):
+def _build_nodes(span, box):
     """The nodes; the boxes are put into the order of the leaves."""
     node = np.empty((2 * len(box) + 1, 4), dtype=np.int32)
     waiting = [(0, len(box), -1)]
@@ -224,25 +222,25 @@ def _halve(span, box):
     Boxes are told apart by their middles; where that is not possible, by their upper ends in the
     widest column.
     """
-    least, column, last, widest, wide = np.inf, -1, 0, 0, -1
+    min_cost, column, last, widest, wide = np.inf, -1, 0, 0, -1
     for j in range(span.shape[1]):
         low, high = span[:, j, 0].min(), span[:, j, 1].max()
         if high - low > wide:
             widest, wide = j, high - low
         if low < high:
-            cost, bin_ = _cheapest(span[:, j], low, _scale(low, high))
-            if cost < least:
-                least, column, last = cost, j, bin_
+            cost, bin_ = _find_cheapest(span[:, j], low, _scale(low, high))
+            if cost < min_cost:
+                min_cost, column, last = cost, j, bin_
     if column < 0:
         order = np.argsort(span[:, widest, 1])
         span[:], box[:] = span[order], box[order]
         return widest, len(box) // 2
     low, high = span[:, column, 0].min(), span[:, column, 1].max()
-    return column, _parted(span, box, column, low, _scale(low, high), last)
+    return column, _part(span, box, column, low, _scale(low, high), last)
 
 
 @njit(cache=True)
-def _parted(span, box, column, low, scale, last):
+def _part(span, box, column, low, scale, last):
     """Put the boxes up to a bin of a column first; how many they are."""
     left = 0
     for i in range(len(box)):
@@ -256,8 +254,8 @@ def _parted(span, box, column, low, scale, last):
 
 
 @njit(cache=True)
-def _cheapest(span, low, scale):
-    """The least cost of dividing a column, and the last bin of the first half then.
+def _find_cheapest(span, low, scale):
+    """The smallest cost of dividing a column, and the last bin of the first half then.
 
     Searches are taken to be where the boxes are. The cost is what they would have to look at: each
     half for its own boxes, and twice for all in the zone where the halves overlap, because that
@@ -275,16 +273,16 @@ def _cheapest(span, low, scale):
     for b in range(1, BINS):
         stop[b] = max(stop[b], stop[b - 1])
         start[-b - 1] = min(start[-b - 1], start[-b])
-    least, last = np.inf, 0
+    min_cost, last = np.inf, 0
     for b in range(BINS - 1):
         left, right, zone = number[b], len(span) - number[b], 0
         if start[b + 1] <= stop[b]:
             before = _bin(start[b + 1], low, scale) - 1
             zone = lows[_bin(stop[b], low, scale)] - (highs[before] if before >= 0 else 0)
         cost = left * (left + 2.0 * zone) + right * (right + 2.0 * zone)
-        if cost < least and min(left, right) * MIN_SHARE >= len(span):
-            least, last = cost, b
-    return least, last
+        if cost < min_cost and min(left, right) * MIN_SHARE >= len(span):
+            min_cost, last = cost, b
+    return min_cost, last
 
 
 @njit(cache=True, inline="always")

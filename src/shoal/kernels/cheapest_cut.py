@@ -32,7 +32,7 @@ def find_cheapest_cuts(
     high,
     segment,
     column,
-    least,
+    min_people,
     reach,
     lean,
     cut,
@@ -42,9 +42,9 @@ def find_cheapest_cuts(
     """For each candidate (segment, column) the cut of least cost, in each of some bins.
 
     A half costs people ** ``lean`` × the widths of its cells. The bins (``cut``, ``left`` and
-    ``cost``: (candidates, bins)) divide the cuts by the share of people left of them. ``least``
-    people must be in either half; ``left`` is 0 where no cut is. Of cuts that cost the same the
-    more balanced one is taken, then the lower one.
+    ``cost``: (candidates, bins)) divide the cuts by the share of people left of them. At least
+    ``min_people`` must be in either half; ``left`` is 0 where no cut is. Of cuts that cost the same
+    the more balanced one is taken, then the lower one.
     """
     longest = 0
     for c in range(first, last):
@@ -68,7 +68,9 @@ def find_cheapest_cuts(
                     )
                 else:
                     _add_ranges(reach, i, codes, place, n, ends, weight, before, behind)
-        _choose(n, number, value, before, behind, least[c], lean, cut[c], left[c], cost[c])
+        _choose_cuts(
+            n, number, value, before, behind, min_people[c], lean, cut[c], left[c], cost[c]
+        )
 
 
 @njit(cache=True)
@@ -157,7 +159,7 @@ def _set_width(reach, column, members, null):
 
 
 @njit(cache=True)
-def _choose(n, number, value, before, behind, least, lean, cut, left, cost):
+def _choose_cuts(n, number, value, before, behind, min_people, lean, cut, left, cost):
     """The cheapest cut of each bin among those that leave enough people on either side."""
     people = number[:n].sum()
     bins = len(cut)
@@ -165,7 +167,7 @@ def _choose(n, number, value, before, behind, least, lean, cut, left, cost):
     here = np.int64(0)
     for v in range(n - 1):
         here += number[v]
-        if number[v] == 0 or here < least or people - here < least:
+        if number[v] == 0 or here < min_people or people - here < min_people:
             continue
         bin_ = min(here * bins // people, bins - 1)
         lost = here**lean * before[v] + (people - here) ** lean * behind[v]

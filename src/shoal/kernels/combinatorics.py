@@ -37,14 +37,14 @@ def iterate_fillings(rows: Sequence[int], columns: Counts) -> Iterator[tuple[Cou
             yield row, *rest
 
 
-def count_fillings(rows: Sequence[int], columns: Counts, most: int) -> int:
-    """How many such arrays there are; ``most`` + 1 where they are more than ``most``.
+def count_fillings(rows: Sequence[int], columns: Counts, limit: int) -> int:
+    """How many such arrays there are; ``limit`` + 1 where they are more than ``limit``.
 
     >>> count_fillings([1, 1, 1], (2, 1), 10), count_fillings([1, 1, 1], (2, 1), 2)
     (3, 3)
     """
     if max(len(rows), len(columns)) > MAX_SIDE:
-        return most + 1
+        return limit + 1
     ways, total = {columns: 1}, 1  # by the columns' sums that are left
     for size in rows:
         after: dict[Counts, int] = defaultdict(int)
@@ -53,8 +53,8 @@ def count_fillings(rows: Sequence[int], columns: Counts, most: int) -> int:
             for row in _rows(left, size):
                 after[_minus(left, row)] += number
                 total += number
-                if total > most:  # each of them can be completed
-                    return most + 1
+                if total > limit:  # each of them can be completed
+                    return limit + 1
         ways = after
     return total
 

@@ -22,7 +22,7 @@ from numba import njit
 REFUSED, MADE, CLOSE = 0, 1, 2
 """What ``admit_cuts`` decides of a cut; close: too near to the bound for floats to decide."""
 LANES = 8
-_ONE, _TWO = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)
+_FACTOR, _OTHER_FACTOR = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)
 _SHIFT = np.uint64(29)
 
 
@@ -35,10 +35,10 @@ def hash_classes(first, last, start, count, marks):
     for b in range(first, last):
         first_hash = second_hash = np.uint64(0)
         for i in range(start[b], start[b + 1]):
-            x = np.uint64(count[i]) * _ONE
-            x = (x ^ (x >> _SHIFT)) * _TWO
+            x = np.uint64(count[i]) * _FACTOR
+            x = (x ^ (x >> _SHIFT)) * _OTHER_FACTOR
             first_hash += x ^ (x >> _SHIFT)
-            second_hash += (x ^ (x >> np.uint64(31))) * _ONE
+            second_hash += (x ^ (x >> np.uint64(31))) * _FACTOR
         marks[b, 0], marks[b, 1] = first_hash, second_hash
 
 
@@ -97,8 +97,8 @@ def fill_signatures(first, last, classes, start, count, signature):
 
 
 @njit(cache=True, nogil=True)
-def fill_refutation_chances(first, last, signature, least):
-    """Fill ``least[b, j]``: the smallest chance that up to j atoms in class b are all false.
+def fill_refutation_chances(first, last, signature, min_chance):
+    """Fill ``min_chance[b, j]``: the smallest chance that up to j atoms in class b are all false.
 
     The i-th person is said to have none of her c_i most common values: (n − i − C_{c_i}) / (n − i)
     with C the cumulative counts and c_0 ≥ c_1 ≥ …; the order is kept by placing large c first.
@@ -131,21 +131,21 @@ def fill_refutation_chances(first, last, signature, least):
                 for b in range(LANES):
                     smallest[b] = min(smallest[b], part[i, j, b])
             for b in range(lanes):
-                least[begin + b, j] = smallest[b]
+                min_chance[begin + b, j] = smallest[b]
 
 
 @njit(cache=True)
-def fill_smallest_products(best, no):
-    """Fill ``no[j]``: the smallest product of the ``best`` chances over any j atoms."""
-    no[0] = 1.0
+def fill_smallest_products(best, product):
+    """Fill ``product[j]``: the smallest product of the ``best`` chances over any j atoms."""
+    product[0] = 1.0
     for j in range(1, len(best)):
-        no[j] = best[j]
+        product[j] = best[j]
         for i in range(1, j):
-            no[j] = min(no[j], best[i] * no[j - i])
+            product[j] = min(product[j], best[i] * product[j - i])
 
 
 @njit(cache=True)
-def admit_cuts(best, own, class_, least, odds, bound, slack, decided, taken, at):
+def admit_cuts(best, own, class_, min_chance, odds, bound, slack, decided, taken, at):
     """Try cuts ``at..`` in their order; one is made where the worst case stays above the bound.
 
     ``best`` and ``own`` (atoms + 1) have the smallest chances of all classes, and the smallest
@@ -155,7 +155,7 @@ def admit_cuts(best, own, class_, least, odds, bound, slack, decided, taken, at)
     obeyed. Returns the first cut that is too close to decide, or their number.
     """
     atoms = len(best)
-    tried, tried_own, no = np.empty(atoms), np.empty(atoms), np.empty(atoms)
+    tried, tried_own, product = np.empty(atoms), np.empty(atoms), np.empty(atoms)
     for c in range(at, len(class_)):
         if taken[class_[c]]:
             decided[c] = REFUSED
@@ -163,14 +163,14 @@ def admit_cuts(best, own, class_, least, odds, bound, slack, decided, taken, at)
             continue
         left, right = 2 * c, 2 * c + 1
         for j in range(atoms):
-            tried[j] = min(best[j], min(least[left, j], least[right, j]))
-            halves = min(least[left, j] * odds[left], least[right, j] * odds[right])
+            tried[j] = min(best[j], min(min_chance[left, j], min_chance[right, j]))
+            halves = min(min_chance[left, j] * odds[left], min_chance[right, j] * odds[right])
             tried_own[j] = min(own[j], halves)
         if decided[c] == CLOSE:
-            fill_smallest_products(tried, no)
+            fill_smallest_products(tried, product)
             reached = np.inf
             for j in range(1, atoms):
-                reached = min(reached, tried_own[j] * no[atoms - 1 - j])
+                reached = min(reached, tried_own[j] * product[atoms - 1 - j])
             if reached > bound * (1 + slack):
                 decided[c] = MADE
             elif reached < bound * (1 - slack) or bound == 0:

@@ -24,16 +24,16 @@ GRID = 32
 
 
 @njit(cache=True, nogil=True)
-def search_worst_coalition(counts, most, l, least, members, close):
+def search_worst_coalition(counts, max_members, l, min_values, members, close):
     """Search one class's counts (providers, values); providers in any order, values descending.
 
-    ``least`` is l rounded up. Returns a state and how many rows of ``close`` are filled: counts
-    that are left, then members, of which floats cannot tell whether the entropy is below log l.
+    ``min_values`` is l rounded up. Returns a state and how many rows of ``close`` are filled: the
+    counts that are left, then members, where floats cannot tell if the entropy is below log l.
     """
     d = counts.shape[1]
     total = counts.sum(axis=0)
-    reach = _reach(counts, most)
-    gone = reach[0, most]
+    reach = _reach(counts, max_members)
+    gone = reach[0, max_members]
     keep, drop, rest = _bounds(total, total - gone, l)
     whole = np.zeros(d, dtype=np.bool_)
     stack = np.empty(d, dtype=np.int64)
@@ -59,8 +59,18 @@ def search_worst_coalition(counts, most, l, least, members, close):
             size += gone[s]
             sums[depth + 1] = sums[depth] + keep[s]
             depth += 1
-            state, filled, nodes = _coalition(
-                counts, total, reach, whole, most, l, least, members, close, filled, nodes
+            state, filled, nodes = _search_coalitions(
+                counts,
+                total,
+                reach,
+                whole,
+                max_members,
+                l,
+                min_values,
+                members,
+                close,
+                filled,
+                nodes,
             )
             if state != SAFE:
                 return state, filled
@@ -97,15 +107,15 @@ def _bounds(total, lowest, l):
 
 
 @njit(cache=True)
-def _reach(counts, most):
-    """(from, members, value): the most rows of a value that so many of the later providers hold."""
+def _reach(counts, max_members):
+    """(from, members, value): how many rows of a value so many later providers hold at most."""
     n, d = counts.shape
-    reach = np.zeros((n + 1, most + 1, d), dtype=np.int64)
-    top = np.zeros((d, most), dtype=np.int64)
+    reach = np.zeros((n + 1, max_members + 1, d), dtype=np.int64)
+    top = np.zeros((d, max_members), dtype=np.int64)
     for i in range(n - 1, -1, -1):
         for s in range(d):
             c = counts[i, s]
-            for j in range(most):
+            for j in range(max_members):
                 if c > top[s, j]:
                     c, top[s, j] = top[s, j], c
                 reach[i, j + 1, s] = reach[i, j, s] + top[s, j]
@@ -113,24 +123,26 @@ def _reach(counts, most):
 
 
 @njit(cache=True)
-def _coalition(counts, total, reach, whole, most, l, least, members, close, filled, nodes):
+def _search_coalitions(
+    counts, total, reach, whole, max_members, l, min_values, members, close, filled, nodes
+):
     """Search the coalitions for one K."""
     n, d = counts.shape
-    taken = np.zeros((most + 1, d), dtype=np.int64)
+    taken = np.zeros((max_members + 1, d), dtype=np.int64)
     left = np.empty(d, dtype=np.int64)
     depth, i = 0, 0
     while True:
         nodes += 1
         if nodes > MAX_NODES:
             return GIVEN_UP, filled, nodes
-        open_, verdict = i + most - depth <= n, HOLDS
+        open_, verdict = i + max_members - depth <= n, HOLDS
         if open_:
             for s in range(d):
-                gone = 0 if whole[s] else taken[depth, s] + reach[i, most - depth, s]
+                gone = 0 if whole[s] else taken[depth, s] + reach[i, max_members - depth, s]
                 left[s] = total[s] - gone
-            verdict = _judge(left, l, least)
+            verdict = _judge(left, l, min_values)
             open_ = verdict != HOLDS
-        if open_ and depth < most:
+        if open_ and depth < max_members:
             members[depth] = i
             taken[depth + 1] = taken[depth] + counts[i]
             depth += 1
@@ -151,7 +163,7 @@ def _coalition(counts, total, reach, whole, most, l, least, members, close, fill
 
 
 @njit(cache=True)
-def _judge(left, l, least):
+def _judge(left, l, min_values):
     """Whether the entropy of some counts is at least log l; even counts are decided exactly."""
     size = distinct = highest = np.int64(0)
     spread = 0.0
@@ -162,7 +174,7 @@ def _judge(left, l, least):
             highest = max(highest, count)
             spread += count * np.log(count)
     if highest * distinct == size:
-        return HOLDS if distinct >= least else FAILS
+        return HOLDS if distinct >= min_values else FAILS
     gap = spread - size * np.log(size / l)
     doubt = TOLERANCE * size * (1 + np.log(size))
     if abs(gap) <= doubt:

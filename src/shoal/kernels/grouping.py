@@ -19,18 +19,18 @@ def tabulate(
     result is one counter per value.
     """
     assert len(class_) == len(value) == len(count), "columns of one table are equally long"
-    start, value, count = _gathered(
+    start, value, count = _gather(
         np.ascontiguousarray(class_, dtype=np.int32),
         np.ascontiguousarray(value, dtype=np.int32),
         np.ascontiguousarray(count, dtype=np.int64),
         classes,
     )
-    pairs = _summed(start, value, count, size)
+    pairs = _sum_equal(start, value, count, size)
     return start, value[:pairs].copy(), count[:pairs].copy()
 
 
 @njit(cache=True)
-def _gathered(class_, value, count, classes):
+def _gather(class_, value, count, classes):
     """Values and counts class by class, and where each class begins."""
     start = np.zeros(classes + 1, dtype=np.int64)
     for i in range(len(class_)):
@@ -50,7 +50,7 @@ def _gathered(class_, value, count, classes):
 
 
 @njit(cache=True)
-def _summed(start, value, count, size):
+def _sum_equal(start, value, count, size):
     """Add up equal values of a class, ascending, in place; ``start`` is moved along."""
     counter = np.zeros(size, dtype=np.int64)
     touched = np.empty(size, dtype=np.int32)

@@ -53,8 +53,8 @@ class ClusterCells(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def cluster_blocks(first, last, keys, count, start, stop, least, reach, of, clusters):
-    """Cluster the points ``start[b]..stop[b]`` of each block: at least ``least`` people in each.
+def cluster_blocks(first, last, keys, count, start, stop, min_people, reach, of, clusters):
+    """Cluster the points ``start[b]..stop[b]`` of each block: at least ``min_people`` in each.
 
     Fills ``of`` with each point's cluster, numbered from 0 in each block so that neighbours are
     alike, and ``clusters`` with how many there are. A block of fewer people is one cluster.
@@ -62,10 +62,10 @@ def cluster_blocks(first, last, keys, count, start, stop, least, reach, of, clus
     for b in range(first, last):
         a, z = start[b], stop[b]
         block = _block(keys[:, a:z], count[a:z])
-        cells = _clusters(block, _room(block, least))
-        _form(reach, block, least, cells, of[a:z])
+        cells = _clusters(block, _room(block, min_people))
+        _form(reach, block, min_people, cells, of[a:z])
         for _ in range(ROUNDS):
-            if not _improve(reach, block, least, cells, of[a:z]):
+            if not _improve(reach, block, min_people, cells, of[a:z]):
                 break
         clusters[b] = cells.number[0]
         _line_up(reach, block, cells, of[a:z])
@@ -88,12 +88,12 @@ def _block(keys, count):
 
 
 @njit(cache=True)
-def _room(block, least):
+def _room(block, min_people):
     """How many clusters of at least so many people there can be."""
     large = np.int64(1)
     for people in block.people:
-        large += people >= least
-    return min(len(block.people), large + block.people.sum() // least)
+        large += people >= min_people
+    return min(len(block.people), large + block.people.sum() // min_people)
 
 
 @njit(cache=True)
@@ -204,17 +204,17 @@ def _extreme(table, local, live, sign):
 
 
 @njit(cache=True)
-def _form(reach, block, least, cells, of):
+def _form(reach, block, min_people, cells, of):
     """Greedy k-member: a cluster grows from the point least like the last one's first.
 
-    Points of ``least`` people or more are clusters by themselves. What is left of fewer people
+    Points of ``min_people`` people or more are clusters by themselves. What is left of fewer people
     goes to the clusters where it costs least.
     """
     points = len(block.people)
     live, people = np.empty(points, np.int64), np.int64(0)
     n = 0
     for p in range(points):
-        if block.people[p] >= least:
+        if block.people[p] >= min_people:
             of[p] = _open(cells)
             _put(reach, block, cells, of[p], p)
         else:
@@ -222,7 +222,7 @@ def _form(reach, block, least, cells, of):
             n += 1
             people += block.people[p]
     table = np.zeros(len(block.value))
-    while n > 0 and (people >= least or cells.number[0] == 0):
+    while n > 0 and (people >= min_people or cells.number[0] == 0):
         c, at = _open(cells), _extreme(table, block.local, live[:n], -1)
         while n > 0:
             p = live[at]
@@ -231,7 +231,7 @@ def _form(reach, block, least, cells, of):
             of[p] = c
             people -= block.people[p]
             _put(reach, block, cells, c, p)
-            if cells.size[c] >= least:
+            if cells.size[c] >= min_people:
                 break
             _tabulate(reach, block, cells, c, table)
             at = _extreme(table, block.local, live[:n], 1)
@@ -253,12 +253,12 @@ def _cheapest(reach, block, cells, p, but, limit):
 
 
 @njit(cache=True)
-def _improve(reach, block, least, cells, of):
+def _improve(reach, block, min_people, cells, of):
     """Move points out of clusters that can spare them to where less is lost; returns how many."""
     moved = 0
     for p in range(len(of)):
         c = of[p]
-        if cells.size[c] - block.people[p] < least:
+        if cells.size[c] - block.people[p] < min_people:
             continue
         before = cells.size[c] * cells.lost[c]
         _take(reach, block, cells, c, p)

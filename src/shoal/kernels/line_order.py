@@ -75,12 +75,12 @@ def _unfold(at, bits):
 
 
 @njit(cache=True, nogil=True)
-def cut_into_segments(keys, reach, least, most):
-    """Where the segments begin that cost least, each of ``least`` to ``most`` people; that cost.
+def cut_into_segments(keys, reach, min_people, max_people):
+    """Where the segments begin that cost least, each of ``min_people`` to ``max_people``.
 
     ``keys`` (columns, people) are the people in their order; a segment costs its people × the
-    weighted width of its cells. With ``most`` ≥ 2 ``least`` − 1 any number of people from
-    ``least`` on can be cut; fewer are one segment.
+    weighted width of its cells. With ``max_people`` ≥ 2 ``min_people`` − 1 any number of people
+    from ``min_people`` on can be cut; fewer are one segment. Returns the cost too.
     """
     columns, people = keys.shape
     following = np.empty((columns, people), dtype=np.int32)
@@ -90,13 +90,13 @@ def cut_into_segments(keys, reach, least, most):
     total = np.full(people + 1, np.inf)
     total[0] = 0.0
     length = np.zeros(people + 1, dtype=np.int32)
-    widths = np.empty(most + 1)
-    for end in range(least, people + 1):
-        longest = min(most, end)
+    widths = np.empty(max_people + 1)
+    for end in range(min_people, people + 1):
+        longest = min(max_people, end)
         widths[:] = 0.0
         for j in range(columns):
             _widen(keys[j], following[j], reach, j, end, longest, widths)
-        for n in range(least, longest + 1):
+        for n in range(min_people, longest + 1):
             cost = total[end - n] + n * widths[n]
             if cost < total[end]:
                 total[end], length[end] = cost, n
@@ -191,11 +191,13 @@ def order_by_tree(keys, count, reach, power, even):
         if b - a < 2:
             a, waiting = b, waiting - 1
             continue
-        people = _spans(keys[:, a:b], count[a:b], reach, room)
+        people = _measure_node(keys[:, a:b], count[a:b], reach, room)
         if people > even:
-            column, cut, first = _middle(keys[:, a:b], count[a:b], people, reach, room)
+            column, cut, first = _find_middle_cut(keys[:, a:b], count[a:b], people, reach, room)
         else:
-            column, cut, first = _best(keys[:, a:b], count[a:b], people, reach, room, power)
+            column, cut, first = _find_best_cut(
+                keys[:, a:b], count[a:b], people, reach, room, power
+            )
         up = a == 0 or keys[column, a - 1] <= cut
         middle = first if up else b - a - first
         _part(keys[:, a:b], count[a:b], order[a:b], column, cut, up, middle, room)
@@ -205,7 +207,7 @@ def order_by_tree(keys, count, reach, power, even):
 
 
 @njit(cache=True)
-def _best(keys, count, people, reach, room, power):
+def _find_best_cut(keys, count, people, reach, room, power):
     """The column and the code to cut after, and how many points lie up to it.
 
     The cut that costs least; of equals the most even one.
@@ -215,7 +217,7 @@ def _best(keys, count, people, reach, room, power):
     for j in range(columns):
         if room.low[j] == room.high[j]:
             continue
-        index = _sorted(keys[j], room.low[j], room.high[j], room)
+        index = _sort_places(keys[j], room.low[j], room.high[j], room)
         _sweep(keys, index, reach, room, room.below[:points])
         _reverse(index)
         _sweep(keys, index, reach, room, room.above[:points])
@@ -225,8 +227,8 @@ def _best(keys, count, people, reach, room, power):
             left += count[index[i]]
             if keys[j, index[i]] == keys[j, index[i + 1]]:
                 continue
-            cost = _raised(left, room.powers, power) * room.below[i]
-            cost += _raised(people - left, room.powers, power) * room.above[points - 2 - i]
+            cost = _raise(left, room.powers, power) * room.below[i]
+            cost += _raise(people - left, room.powers, power) * room.above[points - 2 - i]
             uneven = abs(2 * left - people)
             if cost < best or (cost == best and uneven < even):
                 best, even, column, first = cost, uneven, j, i + 1
@@ -235,8 +237,8 @@ def _best(keys, count, people, reach, room, power):
 
 
 @njit(cache=True)
-def _middle(keys, count, people, reach, room):
-    """As ``_best``: on the widest column the cut nearest to half of the people.
+def _find_middle_cut(keys, count, people, reach, room):
+    """As ``_find_best_cut``: on the widest column the cut nearest to half of the people.
 
     It falls between nodes of the coarsest level of a tree that tells the points apart.
     """
@@ -247,7 +249,7 @@ def _middle(keys, count, people, reach, room):
         if low < high and width > widest:
             widest, column = width, j
     codes, left = keys[column], np.int64(0)
-    index = _sorted(codes, room.low[column], room.high[column], room)
+    index = _sort_places(codes, room.low[column], room.high[column], room)
     begin = _level(reach, column, room.low[column], room.high[column])
     even, cut, first = np.int64(2**62), np.int64(0), 0
     for i in range(len(index) - 1):
@@ -272,27 +274,27 @@ def _level(reach, column, low, high):
 
 
 @njit(cache=True)
-def _raised(people, powers, power):
+def _raise(people, powers, power):
     return powers[people] if people < len(powers) else float(people) ** power
 
 
 @njit(cache=True)
-def _spans(keys, count, reach, room):
+def _measure_node(keys, count, reach, room):
     """The spans of all columns of a node; returns its people."""
     for j in range(keys.shape[0]):
-        _span(keys[j], reach, j, room)
+        _measure_column(keys[j], reach, j, room)
     return count.sum()
 
 
 @njit(cache=True)
-def _span(codes, reach, column, room):
+def _measure_column(codes, reach, column, room):
     """The lowest and the highest code of a node in one column, and the members of its set."""
     low = high = codes[0]
     for code in codes:
         low, high = min(low, code), max(high, code)
     room.low[column], room.high[column] = low, high
     if low < high and reach.kind[column] == SET:
-        this_pass, members = _pass(room.stamp), 0
+        this_pass, members = _start_pass(room.stamp), 0
         for code in codes:
             members += room.stamp[code] != this_pass
             room.stamp[code] = this_pass
@@ -300,8 +302,7 @@ def _span(codes, reach, column, room):
 
 
 @njit(cache=True)
-def _pass(stamp):
-    """The number of a new pass over codes."""
+def _start_pass(stamp):
     stamp[-1] += 1
     return stamp[-1]
 
@@ -341,7 +342,7 @@ def _sweep_set(codes, index, reach, column, room, loss):
     low = high = codes[index[0]]
     weight, width, members = reach.weight[column], 0.0, 1
     stamp, all_ = room.stamp, room.members[column]
-    this_pass = _pass(stamp)
+    this_pass = _start_pass(stamp)
     stamp[low] = this_pass
     for i in range(1, len(index)):
         code = codes[index[i]]
@@ -357,7 +358,7 @@ def _sweep_set(codes, index, reach, column, room, loss):
 
 
 @njit(cache=True)
-def _sorted(codes, low, high, room):
+def _sort_places(codes, low, high, room):
     """The places of the codes, ascending; equal codes stay as they are."""
     points = len(codes)
     index, other = room.places[:points], room.spare_places[:points]
@@ -373,7 +374,7 @@ def _sorted(codes, low, high, room):
         index[i] = i
     shift = 0
     while (high - low) >> shift > 0:
-        _by_digit(codes, low, shift, index, other)
+        _sort_by_digit(codes, low, shift, index, other)
         index, other = other, index
         shift += 8
     return index
@@ -386,7 +387,7 @@ def _reverse(index):
 
 
 @njit(cache=True)
-def _by_digit(codes, low, shift, index, other):
+def _sort_by_digit(codes, low, shift, index, other):
     """Sort by one digit of 8 bits, stable."""
     at = np.zeros(BUCKETS + 1, dtype=np.int64)
     for code in codes:

@@ -43,7 +43,7 @@ def cluster_by_mdav(
     """Cluster the points ``start[b]:start[b + 1]`` of each of the blocks ``first..last``.
 
     Writes the pieces of block ``b``, which point, in which of its clusters, and how many people,
-    from ``room[b]`` on, and into ``made[b]`` how many pieces and how many clusters there are.
+    from ``room[b]`` on, and into ``written[b]`` how many pieces and how many clusters there are.
     """
     for b in range(first, last):
         at = slice(start[b], start[b + 1])
@@ -53,7 +53,7 @@ def cluster_by_mdav(
             class_[room[b] : room[b + 1]],
             count[room[b] : room[b + 1]],
         )
-        pieces, clusters = _clustered(cloud, k, out)
+        pieces, clusters = _cluster(cloud, k, out)
         point[room[b] : room[b] + pieces] += start[b]
         written[b, 0], written[b, 1] = pieces, clusters
 
@@ -73,7 +73,7 @@ def _cloud(places, codes, cost, base, people):
 
 
 @njit(cache=True)
-def _clustered(cloud, k, out):
+def _cluster(cloud, k, out):
     """Two clusters at a time, around the point farthest from the mean and the one farthest from it.
 
     Of 2k to 3k - 1 people the k around the farthest are one cluster, and the others the last.
@@ -83,19 +83,23 @@ def _clustered(cloud, k, out):
     here, kind = np.empty(len(cloud.places)), np.empty(len(cloud.codes), np.int64)
     while left >= 2 * k:
         _from_mean(cloud, points, left, far)
-        _stand(cloud, _farthest(cloud, points, far), here, kind)
+        _copy_point(cloud, _farthest(cloud, points, far), here, kind)
         _from_point(cloud, points, here, kind, far)
         if left >= 3 * k:
-            _stand(cloud, _farthest(cloud, points, far), here, kind)
+            _copy_point(cloud, _farthest(cloud, points, far), here, kind)
         number = _nearest(cloud, points, k, far, near)
-        pieces = _moved(cloud, near[:number], k, clusters, pieces, out)
-        points, left, clusters = _closed(cloud, near[:number], points), left - k, clusters + 1
+        pieces = _move(cloud, near[:number], k, clusters, pieces, out)
+        points, left, clusters = _close_gaps(cloud, near[:number], points), left - k, clusters + 1
         if left >= 2 * k:  # there were 3k: the second point's turn
             _from_point(cloud, points, here, kind, far)
             number = _nearest(cloud, points, k, far, near)
-            pieces = _moved(cloud, near[:number], k, clusters, pieces, out)
-            points, left, clusters = _closed(cloud, near[:number], points), left - k, clusters + 1
-    pieces = _moved(cloud, np.arange(points), left, clusters, pieces, out)
+            pieces = _move(cloud, near[:number], k, clusters, pieces, out)
+            points, left, clusters = (
+                _close_gaps(cloud, near[:number], points),
+                left - k,
+                clusters + 1,
+            )
+    pieces = _move(cloud, np.arange(points), left, clusters, pieces, out)
     return pieces, clusters + 1
 
 
@@ -120,7 +124,7 @@ def _from_mean(cloud, points, left, far):
 
 
 @njit(cache=True)
-def _stand(cloud, i, here, kind):
+def _copy_point(cloud, i, here, kind):
     """Keep where a point is: once it is taken, others get its number."""
     here[:] = cloud.places[:, i]
     kind[:] = cloud.codes[:, i]
@@ -128,7 +132,6 @@ def _stand(cloud, i, here, kind):
 
 @njit(cache=True)
 def _from_point(cloud, points, here, kind, far):
-    """Squared distances to a place."""
     far[:points] = 0.0
     for j in range(len(here)):
         for i in range(points):
@@ -175,13 +178,13 @@ def _before(cloud, far, one, other):
 
 
 @njit(cache=True)
-def _moved(cloud, near, most, cluster, pieces, out):
-    """Write these points, ``most`` people in all, as pieces of a cluster; returns all pieces."""
+def _move(cloud, near, max_people, cluster, pieces, out):
+    """Write these points, up to ``max_people``, as pieces of a cluster; returns all pieces."""
     point, class_, count = out
     for i in near:
-        taken = min(most, cloud.people[i])
+        taken = min(max_people, cloud.people[i])
         point[pieces], class_[pieces], count[pieces] = cloud.number[i], cluster, taken
-        pieces, most = pieces + 1, most - taken
+        pieces, max_people = pieces + 1, max_people - taken
         cloud.people[i] -= taken
         for j in range(len(cloud.places)):
             cloud.sums[j] -= taken * cloud.places[j, i]
@@ -191,7 +194,7 @@ def _moved(cloud, near, most, cluster, pieces, out):
 
 
 @njit(cache=True)
-def _closed(cloud, near, points):
+def _close_gaps(cloud, near, points):
     """Put the last of the points where one is used up; returns how many are left."""
     for i in np.sort(near)[::-1]:
         if cloud.people[i] == 0:
@@ -203,32 +206,32 @@ def _closed(cloud, near, points):
 
 
 def halve_points(
-    line: NDArray[np.float64], people: NDArray[np.int64], most: int, least: int = 1
+    line: NDArray[np.float64], people: NDArray[np.int64], max_people: int, min_people: int = 1
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Points (columns, points) cut in two, again and again, until no part has over ``most`` people.
+    """Points (columns, points) cut in two, again and again, until no part has over ``max_people``.
 
     Each part is cut nearest to its median in the column where its variance is largest, both halves
-    having ``least`` people. Returns the points in the order of the parts, neighbours alike, and
+    having ``min_people``. Returns the points in the order of the parts, neighbours alike, and
     where each part begins, and the last one ends.
     """
     order, edges = np.arange(line.shape[1]), np.array([0, line.shape[1]])
     closed = np.zeros(1, np.bool_)
     while True:
         size = np.add.reduceat(people[order], edges[:-1])
-        closed |= (size <= most) | (np.diff(edges) < 2)
+        closed |= (size <= max_people) | (np.diff(edges) < 2)
         if closed.all():
             return order, edges
         at = np.flatnonzero(np.repeat(~closed, np.diff(edges)))
         part = np.repeat(np.arange((~closed).sum()), np.diff(edges)[~closed])
-        order[at] = _sorted(line, people, order[at], part)
-        cut, able = _middle(people[order[at]], part, least)
+        order[at] = _sort_parts(line, people, order[at], part)
+        cut, able = _find_middles(people[order[at]], part, min_people)
         closed[np.flatnonzero(~closed)[~able]] = True
         new = np.sort(np.append(edges, at[cut[able]] + 1))
         closed = closed[np.searchsorted(edges, new[:-1], side="right") - 1]
         edges = new
 
 
-def _sorted(
+def _sort_parts(
     line: NDArray[np.float64], people: NDArray[np.int64], order: NDArray[Any], part: NDArray[Any]
 ) -> NDArray[np.int64]:
     """The points of each part by the column in which they vary most."""
@@ -243,14 +246,14 @@ def _sorted(
     return order[np.lexsort((line[variance.argmax(axis=0)[part], order], part))]
 
 
-def _middle(
-    weight: NDArray[np.int64], part: NDArray[Any], least: int
+def _find_middles(
+    weight: NDArray[np.int64], part: NDArray[Any], min_people: int
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """After which point each part is cut, nearest to half of its people, and whether it can be."""
     begin = np.flatnonzero(np.diff(part, prepend=-1))
     total = np.add.reduceat(weight, begin)
     left = np.cumsum(weight) - (np.cumsum(total) - total)[part]
-    fits = (left >= least) & (total[part] - left >= max(least, 1))
+    fits = (left >= min_people) & (total[part] - left >= max(min_people, 1))
     off = np.where(fits, np.abs(2 * left - total[part]), NO_CUT)
     best = np.minimum.reduceat(off, begin)
     hit = np.flatnonzero(off == best[part])

@@ -4,6 +4,10 @@
 values. ``weigh_possible_values`` works on sparse histograms alone, so that neither a large domain
 nor a class that everybody could be in (suppressed rows) makes it slow: a person costs about as much
 as there are values left. ``find_nearest_classes`` finds the closest centroids.
+
+``intersect_joined_values`` is for rows that are joined by a column: a class is in parts, one for
+each value of that column. What is left is, of every such value, what all of the classes have
+beside it.
 """
 
 from __future__ import annotations
@@ -248,3 +252,45 @@ def _add_numeric(place, middle, null, scale, far):
     for c in range(len(far)):
         apart = (place - middle[c]) * scale
         far[c] += 1.0 if np.isnan(apart) else apart * apart
+
+
+@njit(cache=True, nogil=True)
+def intersect_joined_values(start, joined, values, combinations, l, left, narrowed):
+    """What each combination leaves, and whether it exposes who is known to have the joined value.
+
+    ``start[s, c]`` is where class ``c`` of side ``s`` begins among all parts, ``joined`` and
+    ``values`` are the parts' own, ascending by ``joined`` within a class. A combination is a class
+    of each side. Of each part of the last side ``narrowed`` becomes true where fewer than ``l``
+    values are left beside its own joined value, and fewer than each of the parts has alone.
+    """
+    words = values.shape[1]
+    common = np.empty(words, np.uint64)
+    sides = combinations.shape[1]
+    for number in range(len(combinations)):
+        last = combinations[number, sides - 1]
+        for part in range(start[sides - 1, last], start[sides - 1, last + 1]):
+            own = 0
+            for word in range(words):
+                common[word] = values[part, word]
+                own += count_bits(values[part, word])
+            fewest, met = own, True
+            for side in range(sides - 1):
+                class_ = combinations[number, side]
+                low, high = start[side, class_], start[side, class_ + 1]
+                at = low + np.searchsorted(joined[low:high], joined[part])
+                if at == high or joined[at] != joined[part]:
+                    met = False
+                    break
+                own = 0
+                for word in range(words):
+                    common[word] &= values[at, word]
+                    own += count_bits(values[at, word])
+                fewest = min(fewest, own)
+            if not met:
+                continue
+            number_left = 0
+            for word in range(words):
+                left[number, word] |= common[word]
+                number_left += count_bits(common[word])
+            if 0 < number_left < l and number_left < fewest:
+                narrowed[part] = True

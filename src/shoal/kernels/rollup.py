@@ -35,11 +35,11 @@ def lift_columns(key, rows, column, word, shift, bits, above, at):
         for i in range(len(key)):
             node = above[at[c] + np.int64((lifted[i, w] >> move) & mask)]
             lifted[i, w] = (lifted[i, w] & keep) | (np.uint64(node) << move)
-    return _joined(lifted, rows)
+    return _join_equal(lifted, rows)
 
 
 @njit(cache=True)
-def _joined(key, rows):
+def _join_equal(key, rows):
     """Equal keys as one: the keys in place, their rows, and each old class's number."""
     classes, words = key.shape
     bits = 4

@@ -60,7 +60,7 @@ def fill_spans(first, last, keys, start, stop, set_at, had, low, high, bits):
                 else:
                     for code in codes:
                         _add(bits, s, at, np.int64(code))
-                low[s, j], high[s, j] = _ends(bits[s, at:], low[s, j], high[s, j])
+                low[s, j], high[s, j] = _set_ends(bits[s, at:], low[s, j], high[s, j])
 
 
 @njit(cache=True)
@@ -92,7 +92,7 @@ def _add(bits, row, begin, code):
 
 
 @njit(cache=True)
-def _ends(bits, first, last):
+def _set_ends(bits, first, last):
     """The lowest and the highest member of a set, inside the bounds given."""
     while not (bits[first >> 6] >> np.uint64(first & 63)) & np.uint64(1):
         first += 1
@@ -102,7 +102,7 @@ def _ends(bits, first, last):
 
 
 @njit(cache=True)
-def _level(low, high, lift, lift_at, levels, size):
+def _find_level(low, high, lift, lift_at, levels, size):
     """Where the places begin that tell low from high apart on the coarsest level; -1: the codes."""
     for level in range(levels):
         begin = lift_at + level * size
@@ -117,7 +117,7 @@ def _place(code, begin, lift):
 
 
 @njit(cache=True)
-def _median(codes, count, begin, lift, counter, first, last, half):
+def _find_median(codes, count, begin, lift, counter, first, last, half):
     """The place that holds the ``half``-th person, the people before it and the people at it."""
     before = np.int64(0)
     buckets = 16
@@ -184,10 +184,10 @@ def find_balanced_cuts(
         lowest, highest = np.int64(low[s, j]), np.int64(high[s, j])
         at = np.int64(-1)
         if not free[c]:
-            at = _level(lowest, highest, lift, lift_at[j], levels[j], sizes[j])
+            at = _find_level(lowest, highest, lift, lift_at[j], levels[j], sizes[j])
         begin[c] = at
         n = people[s]
-        place, before, here = _median(
+        place, before, here = _find_median(
             keys[j, start[s] : stop[s]],
             count[start[s] : stop[s]],
             at,
@@ -209,8 +209,8 @@ def find_balanced_cuts(
 
 
 @njit(cache=True)
-def _longest(segment, start, stop):
-    """The most rows in any of the segments."""
+def _count_longest(segment, start, stop):
+    """The rows of the longest segment."""
     rows = 0
     for s in segment:
         rows = max(rows, stop[s] - start[s])
@@ -218,7 +218,7 @@ def _longest(segment, start, stop):
 
 
 @njit(cache=True)
-def _sides(codes, count, begin, lift, cut, quota, right):
+def _mark_right(codes, count, begin, lift, cut, quota, right):
     """Mark the rows that go right; returns how many go left."""
     n = len(codes)
     left = 0
@@ -248,14 +248,14 @@ def count_halves(
     ``room[h]``, ascending by value: ``value``, ``number``, and in ``pairs`` how many.
     """
     segment, column, begin, lift, cut, quota = cuts
-    longest = _longest(segment[first:last], start, stop)
+    longest = _count_longest(segment[first:last], start, stop)
     counter = np.zeros((2, size), dtype=np.int64)
     touched = np.empty((2, size), dtype=np.int32)
     right = np.empty(longest, dtype=np.uint8)
     for c in range(first, last):
         s = segment[c]
         a, b = start[s], stop[s]
-        _sides(keys[column[c], a:b], count[a:b], begin[c], lift, cut[c], quota[c], right)
+        _mark_right(keys[column[c], a:b], count[a:b], begin[c], lift, cut[c], quota[c], right)
         n = _count_sides(values[a:b], count[a:b], right, counter, touched)
         for side in range(2):
             write_counts(counter[side], touched[side, : n[side]], value, number, room[2 * c + side])
@@ -284,11 +284,11 @@ def _count_sides(values, count, right, counter, touched):
 def fill_half_spans(first, last, keys, count, start, stop, cuts, set_at, low, high, bits):
     """As ``fill_spans``, for both halves of each candidate: fills rows ``2 c`` and ``2 c + 1``."""
     segment, column, begin, lift, cut, quota = cuts
-    longest = _longest(segment[first:last], start, stop)
+    longest = _count_longest(segment[first:last], start, stop)
     right = np.empty(longest, dtype=np.uint8)
     for c in range(first, last):
         a, b = start[segment[c]], stop[segment[c]]
-        _sides(keys[column[c], a:b], count[a:b], begin[c], lift, cut[c], quota[c], right)
+        _mark_right(keys[column[c], a:b], count[a:b], begin[c], lift, cut[c], quota[c], right)
         for i in range(keys.shape[0]):
             for r in range(b - a):
                 half, code = 2 * c + right[r], np.int64(keys[i, a + r])
@@ -302,17 +302,17 @@ def fill_half_spans(first, last, keys, count, start, stop, cuts, set_at, low, hi
 def partition_segments(first, last, keys, values, count, entry, start, stop, cuts, middle):
     """Order each cut segment's rows in place, left half first; ``middle``: where right begins."""
     segment, column, begin, lift, cut, quota = cuts
-    longest = _longest(segment[first:last], start, stop)
+    longest = _count_longest(segment[first:last], start, stop)
     right = np.empty(longest, dtype=np.uint8)
     swap = np.empty((2, longest), dtype=np.int32)
     for c in range(first, last):
         a, b = start[segment[c]], stop[segment[c]]
         codes = keys[column[c], a:b]
         if quota[c] == NO_QUOTA and begin[c] < 0:
-            left, wrong = _misplaced_codes(codes, cut[c], swap)
+            left, wrong = _pair_misplaced_codes(codes, cut[c], swap)
         else:
-            left = _sides(codes, count[a:b], begin[c], lift, cut[c], quota[c], right)
-            wrong = _misplaced(right[: b - a], left, swap)
+            left = _mark_right(codes, count[a:b], begin[c], lift, cut[c], quota[c], right)
+            wrong = _pair_misplaced(right[: b - a], left, swap)
         for i in range(keys.shape[0]):
             _swap(keys[i, a:b], swap, wrong)
         for i in range(values.shape[0]):
@@ -323,8 +323,8 @@ def partition_segments(first, last, keys, values, count, entry, start, stop, cut
 
 
 @njit(cache=True)
-def _misplaced_codes(codes, cut, swap):
-    """As ``_misplaced``, straight from the codes: the common case, without marking every row."""
+def _pair_misplaced_codes(codes, cut, swap):
+    """As ``_pair_misplaced``, straight from the codes: the common case, with no row marked."""
     left = wrong = other = 0
     for code in codes:
         left += code <= cut
@@ -338,7 +338,7 @@ def _misplaced_codes(codes, cut, swap):
 
 
 @njit(cache=True)
-def _misplaced(right, left, swap):
+def _pair_misplaced(right, left, swap):
     """Pair the rows on the wrong side, found without a branch; returns how many pairs."""
     wrong = other = 0
     for r in range(left):

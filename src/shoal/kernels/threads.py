@@ -39,15 +39,13 @@ def share_out(
     """Call ``kernel(first, last, *arguments)`` on parts of ``0..number`` until all are done.
 
     The kernel writes its results into its arguments; ``rows`` says how much work there is.
-    ``progress``: some are done at a time, and it is told how many are; it may raise to stop.
+    ``progress`` is called between parts with how many are done; it may raise to stop.
     """
-    some = (
-        number
-        if progress is None
-        else max(PARTS_PER_REPORT, _pool(os.getpid())[1] * PARTS_PER_THREAD)
-    )
-    for first in range(0, number, max(some, 1)):
-        last = min(first + some, number)
+    step = number
+    if progress:
+        step = max(PARTS_PER_REPORT, _pool(os.getpid())[1] * PARTS_PER_THREAD)
+    for first in range(0, number, max(step, 1)):
+        last = min(first + step, number)
         _share(kernel, first, last, rows, arguments)
         if progress:
             progress(last, number)
@@ -56,7 +54,6 @@ def share_out(
 def _share(
     kernel: Callable[..., None], first: int, last: int, rows: int, arguments: tuple[Any, ...]
 ) -> None:
-    """One stretch of the work, on all threads where it is worth it."""
     pool, threads = _pool(os.getpid())
     number = last - first
     parts = min(number, threads * PARTS_PER_THREAD)

@@ -32,7 +32,7 @@ from shoal.core.cells import find_meeting_classes
 from shoal.core.errors import InputError
 from shoal.core.theory.adversary_view import View
 from shoal.kernels.grouping import number_combinations
-from shoal.kernels.row_join import intersect_joined_values
+from shoal.kernels.narrowing import intersect_joined_values
 
 Ints = NDArray[np.int64]
 Bits = NDArray[np.uint64]

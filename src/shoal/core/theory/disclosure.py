@@ -129,14 +129,14 @@ class WorstClasses:
         return min_refutation(self.classes[class_], atoms)[0]
 
     @cached_property
-    def no(self) -> list[tuple[Fraction, Counter[int]]]:
+    def min_products(self) -> list[tuple[Fraction, Counter[int]]]:
         """For 0, 1, … atoms the smallest product over classes, and their atoms in each."""
-        no = [(Fraction(1), Counter[int]())]
+        min_products = [(Fraction(1), Counter[int]())]
         for j in range(1, len(self.best)):
-            ways = [self._chance(self.best[i], i) * no[j - i][0] for i in range(1, j + 1)]
+            ways = [self._chance(self.best[i], i) * min_products[j - i][0] for i in range(1, j + 1)]
             i = j - _index_of_min(ways[::-1])  # of equal ways the one with fewer classes
-            no.append((ways[i - 1], no[j - i][1] + Counter({self.best[i]: i})))
-        return no
+            min_products.append((ways[i - 1], min_products[j - i][1] + Counter({self.best[i]: i})))
+        return min_products
 
     def attained(
         self, target: int | None = None, extra: Signature | None = None
@@ -163,7 +163,7 @@ class WorstClasses:
         """With j atoms in the target's class, its own among them, and the rest anywhere."""
         class_ = self.own[j] if target is None else target
         signature = self.classes[class_] if class_ < len(self.classes) or extra is None else extra
-        chance, others = self.no[rest]
+        chance, others = self.min_products[rest]
         own = min_refutation(signature, j)[0] * exact_inverse_odds(signature)
         return WorstCase(own * chance, class_, others + Counter({class_: j}))
 
@@ -303,7 +303,7 @@ class ClassSignatures:
         return inverse_odds(self.rows)
 
     @cached_property
-    def no(self) -> Floats:
+    def min_products(self) -> Floats:
         """The smallest chance that up to 0, 1, … atoms anywhere are all false."""
         products = np.empty(self.atoms + 1)
         disclose.fill_smallest_products(self.min_chance.min(axis=0), products)
@@ -328,7 +328,10 @@ class ClassSignatures:
             left = self.rows[:, 0] - np.cumsum(self.rows[:, 1:], axis=1).T + self.rows[:, 1]
             return np.asarray((self.rows[:, 1] / left).max(axis=1))
         own = (self.min_chance * self.odds[:, np.newaxis]).min(axis=0)
-        ratio = [(own[1 : j + 1] * self.no[j - 1 :: -1]).min() for j in range(1, self.atoms + 1)]
+        ratio = [
+            (own[1 : j + 1] * self.min_products[j - 1 :: -1]).min()
+            for j in range(1, self.atoms + 1)
+        ]
         return np.asarray(1 / (1 + np.array(ratio)))
 
     def each(self, knowledge: str) -> Floats:
@@ -349,7 +352,9 @@ class ClassSignatures:
     @cached_property
     def ratio(self) -> Floats:
         """Per signature the smallest ratio r with the target in such a class."""
-        return np.asarray((self.min_chance[:, 1:] * self.no[-2::-1]).min(axis=1) * self.odds)
+        return np.asarray(
+            (self.min_chance[:, 1:] * self.min_products[-2::-1]).min(axis=1) * self.odds
+        )
 
     @cached_property
     def _worst(self) -> tuple[list[int], WorstClasses]:
