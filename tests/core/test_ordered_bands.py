@@ -10,7 +10,7 @@ import pytest
 
 import shoal
 from shoal.core.errors import HierarchyError
-from shoal.core.ordered_bands import order_bands
+from shoal.core.labels import order_bands
 
 ORDERS = [
     ("[0-10)", "[10-20)", "[20-30)", "[90-100)"),

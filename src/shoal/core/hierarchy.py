@@ -40,11 +40,11 @@ from shoal.core.labels import (
     ROOT,
     format_number,
     format_value,
+    order_bands,
     to_position,
     to_positions,
     write_range,
 )
-from shoal.core.ordered_bands import order_bands
 
 # The levels of a tree over leaves that are in order: runs of leaves with a label each
 
@@ -486,7 +486,7 @@ class Ordered(Hierarchy):
     """Numbers, dates or categories with an order: any range may be published.
 
     Categories stand in the order of `values` where it is given; else in their own where they are
-    bands, sizes or chapters (`shoal.core.ordered_bands`), or numbers; else in that of the alphabet.
+    bands, sizes or chapters (`order_bands`), or numbers; else in that of the alphabet.
     """
 
     values: tuple[str, ...] = ()

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 import shoal.engines.type_inference.value_forms as forms
-from shoal.core.ordered_bands import MAX_BANDS
+from shoal.core.labels import MAX_BANDS
 from shoal.engines.type_inference.column_decision import (
     DuckConnection,
     RawColumn,
