@@ -151,9 +151,21 @@ def quasi(
 ) -> Role:
     """A quasi-identifier: others may know it, and together such columns may single a person out.
 
-    `weight` is its importance to the methods, `bounds` and `domain` are what values it may take
-    whatever the table holds, `kind` overrides how the table reads it.
+    Parameters
+    ----------
+    hierarchy : Hierarchy, optional
+        How it generalises; without one as its kind does.
+    weight : float
+        Its importance to the methods and to the measured loss.
+    bounds : (number or date, number or date), optional
+        The smallest and the largest value that it may take, whatever the table holds.
+    domain : sequence, optional
+        The values that it may take; ``""`` among them says that cells may be empty.
+    kind : str, optional
+        How it is read, where that is not as the table has it: one of `KINDS`.
 
+    Examples
+    --------
     >>> quasi(bounds=(0, 120)).name
     'quasi'
     """
@@ -169,20 +181,49 @@ def sensitive(
     kind: str | None = None,
     missing: str = "",
 ) -> Role:
-    """A sensitive attribute: what nobody should learn about a person. Settings as in `quasi`.
+    """A sensitive attribute: what nobody should learn about a person.
 
-    `missing="value"` says that an empty cell is a value of its own ("not tested"); otherwise it
-    is a value that nobody knows, and rules are judged as if it were the worst for them.
+    Parameters
+    ----------
+    hierarchy, weight, bounds, domain, kind
+        As in `quasi`.
+    missing : str
+        ``"value"`` says that an empty cell is a value of its own ("not tested"); otherwise it is a
+        value that nobody knows, and rules are judged as if it were the worst for them.
+
+    Examples
+    --------
+    >>> sensitive(domain=["flu", "mumps"]).name
+    'sensitive'
     """
     return Role("sensitive", hierarchy, weight, bounds, domain, kind, missing)
 
 
 @dataclass(frozen=True)
 class Column:
-    """One column of a schema. An empty `kind` and no hierarchy mean: as the table has it.
+    """One column of a schema.
 
-    Bounds of a date column are day ordinals (`datetime.date.toordinal`).
+    Parameters
+    ----------
+    name, role : str
+        The role is one of `ROLES`.
+    kind : str
+        One of `KINDS`; empty: as the table has it.
+    hierarchy : Hierarchy, optional
+        How it generalises; without one as its kind does.
+    domain, bounds, weight, missing
+        As in `quasi` and `sensitive`. Bounds of a date column are kept as day ordinals
+        (`datetime.date.toordinal`).
+    reason : str
+        Why it has its role, for a reader.
 
+    Raises
+    ------
+    SchemaError
+        Where a setting is not understood.
+
+    Examples
+    --------
     >>> Column("age", "quasi", "number", bounds=(0, 120)).bounds
     (0.0, 120.0)
     """

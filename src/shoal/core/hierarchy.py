@@ -421,11 +421,28 @@ class Hierarchy(ABC):
         null: bool = False,
         bounds: Ends | None = None,
     ) -> Axis:
-        """The axis of the column `name`, whose distinct values (without null) are given.
+        """The axis of a column.
 
-        `counts` say how often each value occurs, `bounds` which numbers may occur. Raises
-        HierarchyError with the number of values that the hierarchy does not cover.
+        Parameters
+        ----------
+        name, kind : str
+            The column's.
+        values : sequence
+            Its distinct values, without null.
+        counts : array of int, optional
+            How often each value occurs.
+        null : bool
+            Whether it has empty cells.
+        bounds : (float, float), optional
+            Which numbers may occur, whatever the values are.
 
+        Raises
+        ------
+        HierarchyError
+            With the number of values that the hierarchy does not cover, never with the values.
+
+        Examples
+        --------
         >>> axis = intervals(5, 10).grow("age", "number", [21.0, 23.0, 28.0, 41.0])
         >>> axis.labels([0, 0, 0, 2], [1, 2, 3, 2]).tolist()
         ['[20-24]', '[20-29]', '*', '28']
@@ -714,35 +731,125 @@ class EqualFrequency(_Binned):
 
 
 def flat() -> Flat:
-    """Any set of values may be published: ``{A, B}``."""
+    """No order and no groups: any set of values may be published, as ``{A, B}``.
+
+    Examples
+    --------
+    >>> flat().grow("sex", "category", ["F", "M", "X"]).labels([0], [1]).tolist()
+    ['{F, M}']
+    """
     return Flat()
 
 
 def ordered(*values: str) -> Ordered:
-    """Any range may be published: ``[23-31]``; of categories in the order of the ``values``."""
+    """Any range may be published: ``[23-31]``, ``[S - M]``.
+
+    Parameters
+    ----------
+    *values : str
+        The categories in their order. Without them numbers and dates have their own, and so have
+        bands, sizes and chapters; other categories stand in the order of the alphabet.
+
+    Raises
+    ------
+    HierarchyError
+        Where a value is named twice.
+
+    Examples
+    --------
+    >>> sizes = ordered("S", "M", "L").grow("size", "category", ["L", "M", "S"])
+    >>> sizes.labels([0], [1]).tolist()
+    ['[S - M]']
+    """
     return Ordered(values)
 
 
 def intervals(
     *widths: float, origin: float = 0, bottom: float | None = None, top: float | None = None
 ) -> Intervals:
-    """Nested intervals of these widths; `bottom` and `top` open the ends: ``<20``, ``>=80``."""
+    """Numbers in nested intervals: ``[20-24]``, ``[20-29]``, ``[20-39]``.
+
+    Parameters
+    ----------
+    *widths : float
+        From fine to coarse, each dividing the next.
+    origin : float
+        Where an interval begins.
+    bottom, top : float, optional
+        What is below or from there on is one open interval on every level: ``<20``, ``>=80``.
+
+    Raises
+    ------
+    HierarchyError
+        Where the widths do not nest, or the bottom is not below the top.
+
+    Examples
+    --------
+    >>> ages = intervals(5, 10, top=80).grow("age", "number", [21.0, 23.0, 28.0, 85.0])
+    >>> ages.labels([0, 0], [1, 2]).tolist()
+    ['[20-24]', '[20-29]']
+    """
     return Intervals(widths, origin, bottom, top)
 
 
 def prefixes(*lengths: int) -> Prefixes:
-    """Codes masked from the right to these lengths (every length when none is given)."""
+    """Codes masked from the right: ``1305*``, ``130**``.
+
+    Parameters
+    ----------
+    *lengths : int
+        How many characters stay, on each level; every length where none is given.
+
+    Raises
+    ------
+    HierarchyError
+        Where a length is not a whole number above 0.
+
+    Examples
+    --------
+    >>> prefixes(3).grow("zip", "code", ["13053", "13068"]).labels([0], [1]).tolist()
+    ['130**']
+    """
     return Prefixes(lengths or None)
 
 
 def dates(*levels: str) -> Dates:
-    """Days, months, quarters, years and decades, or some of them."""
+    """Days in months, quarters, years and decades: ``1965-09``, ``1965-Q3``, ``1965``, ``1960-69``.
+
+    Parameters
+    ----------
+    *levels : str
+        Some of ``day``, ``month``, ``quarter``, ``year`` and ``decade``, from fine to coarse; all
+        of them where none is given.
+
+    Raises
+    ------
+    HierarchyError
+        Where a level is unknown, or they are not in this order.
+
+    Examples
+    --------
+    >>> dates("month", "year").levels
+    ('month', 'year')
+    """
     return Dates(levels or DATE_LEVELS)
 
 
 def tree(groups: Mapping[Any, Any] | Sequence[Sequence[Any]]) -> Tree:
-    """A taxonomy from a nested mapping, or from rows with the leaf first and the root last.
+    """A taxonomy: a value is published as itself, or as a group that holds it.
 
+    Parameters
+    ----------
+    groups : mapping or sequence of rows
+        Groups to groups or leaves, nested; or rows with the leaf first and the root last.
+
+    Raises
+    ------
+    HierarchyError
+        Where the rows are not one tree.
+
+    Examples
+    --------
     >>> tree({"Europe": ["Italy", "France"]}).rows
     (('Italy', 'Europe', '*'), ('France', 'Europe', '*'))
     """
@@ -752,12 +859,46 @@ def tree(groups: Mapping[Any, Any] | Sequence[Sequence[Any]]) -> Tree:
 
 
 def equal_width(*bins: int) -> EqualWidth:
-    """Equally wide parts of the data's range, as many as `bins` says, from fine to coarse."""
+    """Numbers or dates in equally wide parts of the data's range, or of the column's bounds.
+
+    Parameters
+    ----------
+    *bins : int
+        How many parts a level has, from fine to coarse, each a multiple of the next.
+
+    Raises
+    ------
+    HierarchyError
+        Where the numbers do not nest.
+
+    Examples
+    --------
+    >>> ages = equal_width(4, 2).grow("age", "number", [17.0, 20.0, 30.0, 57.0])
+    >>> ages.labels([0, 0], [1, 2]).tolist()
+    ['[17-20]', '[17-30]']
+    """
     return EqualWidth(bins)
 
 
 def equal_frequency(*bins: int) -> EqualFrequency:
-    """Parts with about equally many rows, as many as `bins` says, from fine to coarse."""
+    """Numbers or dates in parts with about equally many rows.
+
+    Parameters
+    ----------
+    *bins : int
+        How many parts a level has, from fine to coarse, each a multiple of the next.
+
+    Raises
+    ------
+    HierarchyError
+        Where the numbers do not nest.
+
+    Examples
+    --------
+    >>> ages = equal_frequency(2).grow("age", "number", [17.0, 20.0, 30.0, 57.0])
+    >>> ages.labels([0], [1]).tolist()
+    ['[17-20]']
+    """
     return EqualFrequency(bins)
 
 

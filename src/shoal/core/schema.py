@@ -86,6 +86,21 @@ class ProfiledFrame(Protocol):
 class Schema:
     """The columns of a table, each with its role.
 
+    Made by `suggest`, `of` or `parse`, and changed by `set`, which returns a new one.
+
+    Parameters
+    ----------
+    columns : tuple of Column
+    source : SchemaText, optional
+        The text it was read from, which `to_toml` edits in place.
+
+    Raises
+    ------
+    SchemaError
+        Where two columns have one name.
+
+    Examples
+    --------
     >>> schema = Schema.of(quasi=["age", "zip"], sensitive="disease").set(name=identifier)
     >>> [column.name for column in schema.quasi]
     ['age', 'zip']
@@ -125,10 +140,15 @@ class Schema:
         weight: str | None = None,
         drop: str | Iterable[str] = (),
     ) -> Schema:
-        """A schema in short. Columns of the table that are not named here stay undecided.
+        """A schema in short, from the names of the columns of each role.
 
-        ``drop`` and ``identifier`` take patterns: ``drop="*_id"``, or ``drop="*"`` for every
-        column that is not named.
+        Columns of the table that are not named here stay undecided. ``drop`` and ``identifier``
+        take patterns: ``drop="*_id"``, or ``drop="*"`` for every column that is not named.
+
+        Examples
+        --------
+        >>> Schema.of(quasi=["age", "zip"], sensitive="disease", drop="*").sensitive[0].name
+        'disease'
         """
         names_by_role = {
             "quasi": quasi,
@@ -147,8 +167,21 @@ class Schema:
 
     @classmethod
     def parse(cls, text: str, *, files: HierarchyReader | None = None) -> Schema:
-        """A schema from TOML; `files` returns the text of a hierarchy's file by its name.
+        """A schema from TOML.
 
+        Parameters
+        ----------
+        text : str
+        files : callable, optional
+            Returns the text of a hierarchy's file by its name; without it such a file is refused.
+
+        Raises
+        ------
+        SchemaError, HierarchyError
+            Where the text is no schema, or a hierarchy is broken.
+
+        Examples
+        --------
         >>> Schema.parse('[columns]\\nage = "quasi"').column("age").role
         'quasi'
         """
@@ -249,7 +282,12 @@ class Schema:
 
     def fit(self, fields: Sequence[Field]) -> Schema:
         """The schema settled for a table: its columns in the table's order, kinds and hierarchies
-        filled in. Raises `SchemaError` where the two do not fit or something is undecided.
+        filled in.
+
+        Raises
+        ------
+        SchemaError
+            Where the two do not fit, or something is undecided.
         """
         own = {column.name: column for column in self.check_names(fields).columns}
         fitted = replace(self, columns=tuple(_settle(own[field.name], field) for field in fields))

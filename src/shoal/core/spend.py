@@ -96,6 +96,20 @@ class Spend:
     privacy, 2014, theorem 3.16), which is what ``+`` says. It is a bound; ``shoal.dp.accounting``
     has tighter ones. A sum has no ρ of its own.
 
+    Parameters
+    ----------
+    epsilon, delta : number
+        Exact as written: 0.1, ``"0.1"`` and ``"1/10"`` are the same.
+    rho : number, optional
+        The loss in zero-concentrated privacy.
+
+    Raises
+    ------
+    UsageError
+        Where epsilon is below 0, or delta is not from 0 to 1.
+
+    Examples
+    --------
     >>> print(Spend(0.1) + Spend("0.2", 1e-6))
     ε 0.3, δ 1e-06
     >>> (Spend(0.1) + Spend(0.2)).within(Spend(0.3))

@@ -211,9 +211,29 @@ def max_disclosure(
 ) -> list[float] | list[Fraction]:
     """The largest belief that 0, 1, …, k pieces of knowledge can give, of classes given by counts.
 
-    ``histograms`` has for each class its counts (a sequence, a mapping from values to counts, or
-    a row of an array). ``exact`` returns fractions.
+    Parameters
+    ----------
+    histograms : sequence or array
+        For each class its counts: a sequence, a mapping from values to counts, or a row.
+    k : int
+        How many pieces at most.
+    knowledge : str
+        ``"implications"``, or ``"negations"`` for the weaker adversary of l-diversity.
+    exact : bool
+        Whether to return fractions in place of floats.
 
+    Returns
+    -------
+    list
+        The largest belief with 0, 1, …, k pieces.
+
+    Raises
+    ------
+    UsageError, InputError
+        Where there is no class, or the counts are no whole numbers from 0 on.
+
+    Examples
+    --------
     >>> max_disclosure([[2, 2, 1], [2, 1, 1, 1]], 2, exact=True)
     [Fraction(2, 5), Fraction(2, 3), Fraction(1, 1)]
     """

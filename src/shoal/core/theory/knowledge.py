@@ -57,6 +57,13 @@ _TWO = "Write two pieces, with ; between them or each on a line of its own."
 class Atom:
     """Somebody has a value; as text, which reads back.
 
+    Parameters
+    ----------
+    person, column, value : str
+        ``#12`` as a person is row 12 of the release.
+
+    Examples
+    --------
     >>> print(Atom("Ed", "disease", "lung cancer"))
     Ed.disease=lung cancer
     >>> print(Atom("St. John", "disease", "salt & pepper"))
@@ -80,8 +87,22 @@ class Atom:
 
 @dataclass(frozen=True)
 class Implication:
-    """All of `given` imply one of `then`; without `then`: not all of `given`; as text.
+    """A basic implication: where all of ``given`` hold, one of ``then`` does.
 
+    Parameters
+    ----------
+    given : tuple of Atom
+        Empty: one of ``then`` holds.
+    then : tuple of Atom
+        Empty: not all of ``given`` hold.
+
+    Raises
+    ------
+    UsageError
+        Where there is no atom at all.
+
+    Examples
+    --------
     >>> flu, mumps = Atom("Ed", "disease", "flu"), Atom("Bob", "disease", "mumps")
     >>> for piece in (Implication((flu,), (mumps,)), Implication((), (flu, mumps))):
     ...     print(piece)

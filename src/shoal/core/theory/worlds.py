@@ -84,13 +84,40 @@ def belief(
     most: int = MAX_STEPS,
     draws: int = DRAWS,
 ) -> Belief:
-    """The belief in `about` of somebody who knows the table's classes and `knowing`.
+    """The belief in an atom of somebody who knows a table's classes, and something besides.
 
-    `classes` are value → count, `where` the class of each person mentioned; knowledge and question
-    may be text (`shoal.core.theory.knowledge`). Values are compared as written; one that a class
-    does not have nobody in it can have. Beyond `most` steps it is estimated from `draws` worlds, of
-    which those count that agree with the knowledge.
+    Parameters
+    ----------
+    classes : sequence of mappings
+        The counts of each class's values. Values are compared as written; one that a class does
+        not have nobody in it can have.
+    where : mapping
+        The class of each person mentioned, by number.
+    knowing : str, Atom, Implication, or several
+        What is known; for the text see `shoal.core.theory.knowledge`.
+    about : str or Atom
+        What is believed.
+    rng : numpy.random.Generator, optional
+        Draws worlds where counting them would take too long.
+    most : int
+        So many steps an exact answer may take; beyond them it is estimated.
+    draws : int
+        So many worlds are drawn then, of which those count that agree with the knowledge.
 
+    Returns
+    -------
+    Belief
+
+    Raises
+    ------
+    InputError
+        Where somebody is not in the table, the knowledge contradicts it (`ImpossibleError`), or
+        too few of the drawn worlds agree with it.
+    UsageError
+        Where the knowledge is about several columns, or a class is none.
+
+    Examples
+    --------
     >>> men, women = {"flu": 2, "lung": 2, "mumps": 1}, {"flu": 2, "a": 1, "b": 1, "c": 1}
     >>> knows = "Hannah.disease=flu -> Charlie.disease=flu"
     >>> belief([men, women], {"Charlie": 0, "Hannah": 1}, knows, "Charlie.disease=flu").exact
