@@ -260,8 +260,7 @@ _NUMBER = re.compile(r"-?\d+(\.\d+)?")
 TaxonomyRows = tuple[tuple[str, ...], ...]
 
 
-def _split(content: str, delimiter: str) -> tuple[list[tuple[str, ...]], list[int]]:
-    """The rows and their line numbers."""
+def _split_rows(content: str, delimiter: str) -> tuple[list[tuple[str, ...]], list[int]]:
     reader = csv.reader(io.StringIO(content), delimiter=delimiter)
     rows, lines = [], []
     try:
@@ -929,9 +928,9 @@ def from_arx_csv(content: str, source: str = "") -> Tree:
     (('Italy', 'Europe', '*'), ('Japan', 'Asia', '*'))
     """
     content = content.removeprefix("\ufeff")
-    rows, lines = _split(content, ";")
+    rows, lines = _split_rows(content, ";")
     if rows and len(rows[0]) == 1:
-        rows, lines = _split(content, ",")
+        rows, lines = _split_rows(content, ",")
     check_taxonomy(rows, lines)
     return Tree(tuple(rows), source)
 

@@ -42,8 +42,8 @@ stop_requested = threading.Event()
 
 _received = 0
 _installed = False
-_told = threading.Lock()
-_tell: Callable[[int], object] | None = None
+_announced = threading.Lock()
+_announce: Callable[[int], object] | None = None
 
 
 def exit_code() -> int:
@@ -52,8 +52,8 @@ def exit_code() -> int:
 
 
 def claim_announcement() -> bool:
-    """Whether nobody has told the user yet that the run was stopped; true once."""
-    return _told.acquire(blocking=False)
+    """Whether the user does not know yet that the run was stopped; true once."""
+    return _announced.acquire(blocking=False)
 
 
 def install_handlers() -> None:
@@ -72,10 +72,10 @@ def install_handlers() -> None:
     threading.excepthook = lambda lost: stop_requested.is_set() or threading.__excepthook__(lost)
 
 
-def announce_with(tell: Callable[[int], object]) -> None:
-    """Have the user told in this way, once everything is loaded; from now on work is undone."""
-    global _tell
-    _tell = tell
+def announce_with(announce: Callable[[int], object]) -> None:
+    """Announce a stop in this way, once everything is loaded; from now on work is undone."""
+    global _announce
+    _announce = announce
 
 
 @contextmanager
@@ -115,8 +115,8 @@ def _forget() -> None:
     global _received
     _received = 0
     stop_requested.clear()
-    if _told.locked():
-        _told.release()
+    if _announced.locked():
+        _announced.release()
 
 
 def _stop(number: int, frame: FrameType | None) -> None:
@@ -126,7 +126,7 @@ def _stop(number: int, frame: FrameType | None) -> None:
         return
     _received = number
     stop_requested.set()
-    if _installed and (_tell is None or _is_importing(frame)):
+    if _installed and (_announce is None or _is_importing(frame)):
         # Nothing but loading has been done, or a library is half loaded: whoever asked for it
         # would ask again while unwinding, and some end the process when they are loaded twice.
         announce_and_leave()
@@ -157,9 +157,9 @@ def _watch(reading: int) -> None:
 def announce_and_leave() -> None:
     """Say that the run was stopped, unless that is said already, and leave."""
     if claim_announcement():
-        if _tell is None:
+        if _announce is None:
             os.write(2, b"Stopped.\n")
         else:
             with suppress(Exception):
-                _tell(exit_code())
+                _announce(exit_code())
     leave_process()

@@ -54,7 +54,7 @@ def format_number(value: float) -> str:
 
 
 NULL_MARKS = ("?", "N/A", "n/a", "null", "NULL", "Null", "<NA>", "#N/A")
-"""Read as null in every column, unless a reader is told other marks; the empty cell is always."""
+"""Read as null in every column, unless other marks are named; the empty cell is always."""
 
 DOUBTFUL_MARKS = ("NA", "NaN", "nan")
 """Null among numbers and dates. Elsewhere a value that may mean missing, or Namibia."""

@@ -91,7 +91,7 @@ class Rule(ABC):
     strict: ClassVar[bool] = False
     """The requirement is a strict inequality, so the reached parameter itself just fails."""
     identity: ClassVar[bool] = False
-    """It limits how well a person's row can be told, which published quasi-identifiers defeat."""
+    """It limits how well a person's row can be found, which published quasi-identifiers defeat."""
     row_monotone: ClassVar[bool] = False
     """More rows never break it, so that a coalition does worst by removing all of its rows."""
 

@@ -440,7 +440,6 @@ def _decided(
 
 
 def _settle(column: Column, field: Field) -> Column:
-    """The column with the table's kind and a hierarchy where it had none."""
     kind = column.kind or field.kind
     if kind != field.kind and not {kind, field.kind} <= _TEXT_KINDS:
         raise SchemaError(

@@ -178,7 +178,7 @@ _pending: dict[Path, int | None] = {}
 
 
 def make_pending_folder(path: Path) -> None:
-    """Make a folder that is removed if this process is told to stop, and known as left if killed.
+    """Make a folder that is removed if this process is asked to stop, and known as left if killed.
 
     It is locked as long as the process lives, or until it is settled.
     """
@@ -350,7 +350,6 @@ class _Names:
                 os.close(self._files.pop(path))
 
     def _take(self, path: Path) -> None:
-        """Put a link to the open file in place of its name."""
         try:
             file = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
         except OSError:  # gone already, or a link

@@ -214,7 +214,7 @@ def build_bins(column: Column) -> Bins:
     """
     kind, stated, null = infer_column_kind(column), column.listed_values or (), column.may_be_empty
     if stated or isinstance(column.hierarchy, Tree):
-        return _listed(column, kind, stated, null)
+        return _list_bins(column, kind, stated, null)
     if kind not in ("number", "date") or column.bounds is None:
         raise _open_domain_error(column, kind)
     level, places = _dates(column) if kind == "date" else _numbers(column, column.bounds)
@@ -273,10 +273,10 @@ def _kind_of_values(values: Sequence[Value], category: bool) -> str:
     return "category" if values or category else ""
 
 
-def _listed(column: Column, kind: str, stated: tuple[Any, ...], null: bool) -> Bins:
+def _list_bins(column: Column, kind: str, stated: tuple[Any, ...], null: bool) -> Bins:
     """A cell for each value of the domain, or else of the taxonomy."""
     if stated:
-        leaves = tuple(_value(column, kind, value) for value in stated)
+        leaves = tuple(_parse_domain_value(column, kind, value) for value in stated)
         axis = Axis(column.name, kind, "flat", leaves, null)
     else:
         assert column.hierarchy is not None
@@ -286,8 +286,7 @@ def _listed(column: Column, kind: str, stated: tuple[Any, ...], null: bool) -> B
     return Bins(column.name, kind, labels, null, axis.leaves)
 
 
-def _value(column: Column, kind: str, value: Any) -> Any:
-    """A value of the domain as the table has it."""
+def _parse_domain_value(column: Column, kind: str, value: Any) -> Any:
     leaf = parse_leaf(format_value(value), kind)
     if leaf is None:
         raise SchemaError(

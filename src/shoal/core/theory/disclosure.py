@@ -169,7 +169,6 @@ class WorstClasses:
 
 
 def _index_of_min(values: Sequence[Fraction]) -> int:
-    """Where the smallest is, the first of equals."""
     return min(range(len(values)), key=values.__getitem__)
 
 

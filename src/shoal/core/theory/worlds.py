@@ -259,7 +259,6 @@ def _count_worlds(deals: Sequence[_Deal], pieces: int, most: int) -> int | None:
 
 
 def _deal_once(cases: _Cases, deal: _Deal, settles: Sequence[int]) -> _Cases:
-    """The cases after one more person's turn."""
     after: _Cases = defaultdict(int)
     for (open_, counts), ways in cases.items():
         if not open_:  # whatever the others have: nothing more to tell apart
