@@ -57,7 +57,7 @@ def test_figure_5_links_to_the_table_of_the_paper():
     links = link_rows(shown)
     labels = [links.cells.labels(shown.axes, j) for j in range(4)]
     rows = Counter()
-    settled = links.halves[0].settled
+    settled = links.sides[0].settled
     for cell, count in zip(settled.cell, settled.rows, strict=True):
         rows[tuple(texts[number[cell]] for number, texts in labels)] += int(count)
     columns = [axis.name for axis in shown.axes]
@@ -114,8 +114,8 @@ def test_settled_is_what_every_assignment_says_and_nothing_else(seed):
     number = sets_of(links.cells)
     linked_cells = [Counter(cells[pair] for pair in one.items()) for one in every]
     for at, cell in enumerate(number):
-        assert max(one[cell] for one in linked_cells) <= links.could[at]
-    for at, half in enumerate(links.halves):
+        assert max(one[cell] for one in linked_cells) <= links.max_rows[at]
+    for at, half in enumerate(links.sides):
         twins = half.twins.of
         has = [Counter((twins[pair[at]], cells[pair]) for pair in one.items()) for one in every]
         always = {key: rows for key, rows in has[0].items() if all(one[key] == rows for one in has)}
@@ -343,11 +343,11 @@ def test_who_may_have_been_alone_before_is_not_newly_exposed(turned):
 def test_more_pairs_than_memory_allows_are_refused(monkeypatch):
     seen = mondrian_like(np.random.default_rng(3), 1_500, 20)
     links, before = link_rows(seen), complementary(seen)
-    pairs = len(find_meeting_classes(*(half.twins.cells for half in links.halves))[1])
+    pairs = len(find_meeting_classes(*(half.twins.cells for half in links.sides))[1])
     assert pairs > 1_500
-    monkeypatch.setattr(row_links, "MEMORY", pairs * (row_links.PAIR + 24 * 4))
+    monkeypatch.setattr(row_links, "MEMORY_LIMIT", pairs * (row_links.BYTES_PER_PAIR + 24 * 4))
     assert complementary(seen) == before  # part by part
-    monkeypatch.setattr(row_links, "MEMORY", row_links.MEMORY - 1)
+    monkeypatch.setattr(row_links, "MEMORY_LIMIT", row_links.MEMORY_LIMIT - 1)
     with pytest.raises(InputError, match=f"More than {pairs - 1:,} pairs"):
         complementary(seen)
 

@@ -78,10 +78,12 @@ def test_what_is_left_is_what_some_correspondence_has(seed):
     for (c, d, _), number in most.items():
         rows[c, d] += number
     both = [tuple(map(int, each)) for each in zip(*pairs.classes, strict=True)]
-    assert {pair: left for pair, left in zip(both, pairs.left.rows, strict=True) if left} == rows
-    weak = {pair for pair, is_so in zip(both, pairs.left.exposed, strict=True) if is_so}
+    assert {
+        pair: left for pair, left in zip(both, pairs.remaining.rows, strict=True) if left
+    } == rows
+    weak = {pair for pair, is_so in zip(both, pairs.remaining.exposed, strict=True) if is_so}
     assert weak == exposed_pairs(view, most)
-    assert pairs.limits == 0
+    assert pairs.n_cut_short == 0
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -154,9 +156,9 @@ def formulas(known):
 def test_the_formulas_are_the_least_that_is_cracked(seed):
     known = match_growing_table(tiny(seed))
     ahead, across, back = formulas(known)
-    assert (known.earlier.count[known.twins] - known.most[0] >= ahead).all()
-    assert (known.later.count[known.partner] - known.most[0] >= across).all()
-    assert (known.least[0] >= back).all()
+    assert (known.earlier.count[known.twins] - known.max_rows_per_pair[0] >= ahead).all()
+    assert (known.later.count[known.partner] - known.max_rows_per_pair[0] >= across).all()
+    assert (known.min_old_rows[0] >= back).all()
 
 
 COUNTRY = (releases.category("Country", "France", "Italy", "UK"),)
@@ -181,7 +183,7 @@ def test_others_may_need_the_places():
     known = match_growing_table(view)
     pair = (known.earlier.class_[known.twins] == 1) & (known.later.class_[known.partner] == 0)
     assert formulas(known)[0][pair].tolist() == [0]
-    assert (known.earlier.count[known.twins] - known.most[0])[pair].tolist() == [1]
+    assert (known.earlier.count[known.twins] - known.max_rows_per_pair[0])[pair].tolist() == [1]
 
 
 def test_a_part_may_be_worse_off_than_the_whole():
@@ -190,7 +192,7 @@ def test_a_part_may_be_worse_off_than_the_whole():
     known = match_growing_table(view)
     europe = known.later.class_ == 0
     assert formulas(known)[2][europe].tolist() == [0]
-    assert known.least[0][europe].tolist() == [1]
+    assert known.min_old_rows[0][europe].tolist() == [1]
 
 
 def test_the_exposed_are_counted_in_whole_correspondences():
@@ -201,7 +203,7 @@ def test_the_exposed_are_counted_in_whole_correspondences():
     known, pairs = every(view), find_class_pairs(match_growing_table(view))
     weak = exposed_pairs(view, left_of_pairs(view, known))
     assert min(sum(classes(view, pair) in weak for pair in one) for one in known) == 3
-    assert match_growing_table(view).count_placeable(~pairs.left.exposed[pairs.of]) == 7
+    assert match_growing_table(view).count_placeable(~pairs.remaining.exposed[pairs.of]) == 7
     assert (forward(view).exposed, cross(view).exposed) == (3, 3)
 
 

@@ -86,9 +86,9 @@ def test_beliefs_are_those_of_enumeration(values):
         [predict_by_everybody(Channel.of(r, axis), prior) for r in releases], [one, one], prior
     )
     wanted = by_enumeration(prior, classes, chance)
-    assert found.best[0] == wanted.argmax()
+    assert found.likeliest[0] == wanted.argmax()
     assert np.isclose(found.stated[0], wanted.max())
-    assert found.left[0] == values
+    assert found.values_left[0] == values
     assert wanted.max() <= bound_belief(2.6, prior[wanted.argmax()]) + 1e-12
 
 
@@ -100,7 +100,7 @@ def test_values_as_they_are_are_weighed_as_ever():
     prior = estimate_prior([Channel.of(plain, axis)])
     found = compute_beliefs([predict_by_everybody(Channel.of(plain, axis), prior)], [one], prior)
     assert np.allclose(prior, [2 / 3, 1 / 3, 0])
-    assert found.left.tolist() == [2]
+    assert found.values_left.tolist() == [2]
     assert np.isclose(found.stated[0], 2 / 3)
 
 
@@ -196,7 +196,7 @@ def test_the_others_of_a_class_foretell_by_inverted_counts():
     axis = Axis("ill", "category", "flat", ("a", "b", "c"))
     release = shown("one", [0, 0, 0, 0, 1, 1, 1, 1], [*rows, 1, 1, 1, 1], chance)
     channel, prior = Channel.of(release, axis), np.array([0.3, 0.5, 0.2])
-    alike, own, others = _Others(channel, prior).alike, np.zeros(3), np.zeros(3)
+    alike, own, others = _Others(channel, prior).prior_people, np.zeros(3), np.zeros(3)
     for i, answer in enumerate(rows):
         counts = np.bincount(np.delete(rows, i), minlength=3)
         foretold = np.maximum(np.linalg.solve(chance.T, counts) + alike * prior, prior)
@@ -241,7 +241,7 @@ def test_beliefs_are_never_above_what_own_answers_can_make_of_others():
     found = compute_beliefs(
         [predict_by_class(one, prior) for one in channels], [(keys, keys[:-1])] * 2, prior
     )
-    limit = [bound_belief(2.0, p) for p in found.foretold]
+    limit = [bound_belief(2.0, p) for p in found.predicted]
     assert (found.stated <= np.array(limit) + 1e-12).all()
 
 
@@ -272,7 +272,7 @@ def test_told_of_is_the_adversary_who_is_sure_of_more_people():
         view = View((line(12),), (release,), Axis("ill", "category", "flat", tuple("abcd")))
         classes = np.arange(13)
         both = [
-            one.beliefs.stated for one in _AdversaryBeliefs.each(view, [(classes, classes[:-1])])
+            one.beliefs.stated for one in _AdversaryBeliefs.of_each(view, [(classes, classes[:-1])])
         ]
         sure = [int(release.rows[stated >= CONFIDENT].sum()) for stated in both]
         assert homogeneity(view).exposed == max(sure)

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from shoal.attacks import needs_of
-from shoal.attacks._shared import value_weights
+from shoal.attacks._shared import value_evidence
 from shoal.attacks._shared.candidate_classes import locate
 from shoal.attacks.intersection import PVP_CANDIDATES, intersection
 from shoal.core.axis import Axis
@@ -242,11 +242,11 @@ def test_values_are_weighed_by_how_often_each_release_has_them(releases, tempera
         view = random_view(seed, releases)
         places = [locate(one, AXES, view.people) for one in view.releases]
         histograms = [one.histogram(view.sensitive) for one in view.releases]
-        evidence = value_weights.ValueEvidence(
+        evidence = value_evidence.ValueEvidence(
             places, histograms, view.people.values, np.arange(len(view.people))
         )
         who = np.arange(len(view.people))[::-1].copy()
-        weighed = evidence.weighed(who, temperature)
+        weighed = evidence.weigh(who, temperature)
         everybody = oracle(view)
         for k, i in enumerate(who):
             by, left = everybody[i]
@@ -256,7 +256,7 @@ def test_values_are_weighed_by_how_often_each_release_has_them(releases, tempera
             assert weighed.chance[k] == pytest.approx(expected.get(view.people.values[i], 0.0))
             assert weighed.stated[k] == pytest.approx(max(expected.values(), default=0.0))
             if left:
-                assert expected[weighed.best[k]] == pytest.approx(max(expected.values()))
+                assert expected[weighed.likeliest[k]] == pytest.approx(max(expected.values()))
 
 
 def test_a_value_of_a_long_list_is_searched_for():
@@ -268,17 +268,21 @@ def test_a_value_of_a_long_list_is_searched_for():
     both = ReleaseView("both", everything, class_, values)
     one = ReleaseView("one", everything.take(np.array([1])), class_[300:] - 1, values[300:])
     people = Targets(np.zeros((3, 1), np.int32), np.ones(1, np.int64), np.array([7], np.int32))
-    evidence = value_weights.ValueEvidence(
+    evidence = value_evidence.ValueEvidence(
         [locate(r, AXES, people) for r in (both, one)],
         [r.histogram(axis) for r in (both, one)],
         people.values,
         np.arange(1),
     )
-    weighed = evidence.weighed(np.arange(1))
-    assert (weighed.prior[:, 0].tolist(), weighed.posterior[0], weighed.best[0]) == ([300, 2], 2, 7)
+    weighed = evidence.weigh(np.arange(1))
+    assert (weighed.prior[:, 0].tolist(), weighed.posterior[0], weighed.likeliest[0]) == (
+        [300, 2],
+        2,
+        7,
+    )
     # values 7 and 299 occur 5 and 3 times in 306 rows: 3·2/5 against 2·1/3
     assert weighed.chance[0] == pytest.approx((6 / 5) / (6 / 5 + 2 / 3))
-    prior, posterior = evidence.narrowed()
+    prior, posterior = evidence.count_values_left()
     assert (prior[:, 0].tolist(), posterior[0]) == ([300, 2], 2)
 
 
@@ -571,17 +575,17 @@ def test_two_halves_of_everybody_and_twins_together():
     keys, truth = view.people.keys, view.people.values
     columns = (*keys, truth)
     known = np.arange(400)
-    learn, judge = value_weights._split_in_halves(columns, known, np.random.default_rng(0))
+    learn, judge = value_evidence._split_in_halves(columns, known, np.random.default_rng(0))
     assert sorted([*learn, *judge]) == known.tolist()
     twins = [{(*keys[:, i], truth[i]) for i in half} for half in (learn, judge)]
     assert not twins[0] & twins[1]
-    other, _ = value_weights._split_in_halves(columns, known, np.random.default_rng(1))
+    other, _ = value_evidence._split_in_halves(columns, known, np.random.default_rng(1))
     assert set(other) != set(learn)
 
 
 def test_no_more_people_are_weighed_than_is_useful(monkeypatch):
-    monkeypatch.setattr(value_weights, "MAX_LEARNERS", 200)
-    monkeypatch.setattr(value_weights, "MAX_JUDGED", 300)
+    monkeypatch.setattr(value_evidence, "MAX_LEARNERS", 200)
+    monkeypatch.setattr(value_evidence, "MAX_JUDGED", 300)
     found = intersection(overconfident()).details["weighted"]
     assert 200 <= found["learned_on"] <= 210
     assert 300 <= found["judged_on"] <= 310

@@ -15,7 +15,7 @@ from shoal.attacks._shared.joined_beliefs import (
     join_beliefs,
     measure_success,
 )
-from shoal.attacks._shared.value_weights import ValueEvidence
+from shoal.attacks._shared.value_evidence import ValueEvidence
 from shoal.core.cells import Cells
 from shoal.core.histogram import Histogram
 from shoal.core.spend import parse_spend
@@ -47,7 +47,7 @@ def test_on_classes_it_is_the_intersection_attack_that_counts():
     evidence = ValueEvidence(
         [place.contains(keys) for place in places], histograms, np.zeros(6, np.int32), np.arange(6)
     )
-    known = evidence.weighed(np.arange(6))
+    known = evidence.weigh(np.arange(6))
     belief = join_beliefs(told, keys, prior)
     assert (belief > 0).sum(axis=1).tolist() == known.posterior.tolist()
     assert belief.max(axis=1) == pytest.approx(known.stated)

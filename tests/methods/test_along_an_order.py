@@ -258,8 +258,8 @@ def test_every_rule_is_met(name, text):
 
 
 def test_longer_segments_are_tried_where_short_ones_break_the_rule(monkeypatch):
-    everybody = lambda self, _: self._cut(len(self.entry), 0)  # noqa: E731
-    monkeypatch.setattr("shoal.methods._shared.line_cut._Line._from_the_top", everybody)
+    everybody = lambda self, _: self._cut_by_length(len(self.entry), 0)  # noqa: E731
+    monkeypatch.setattr("shoal.methods._shared.line_cut._PeopleInLine._cut_top_down", everybody)
     shortest = []
     for seed in range(4):
         table, _ = sample(seed)

@@ -235,8 +235,8 @@ def test_rolled_tables_are_the_ones_counted_from_the_rows():
     tally, model = table(6, rows=80), rule("m-privacy m=1 (distinct-diversity l=2)")
     tables = RolledTables.of(tally, model, tuple(build_ladder(a) for a in tally.quasi))
     for node in np.ndindex(*map(len, tables.ladders)):
-        rolled, want = tables.at(node), Groups.of(tally, tables.cut(node))
-        got = tables.groups(rolled)
+        rolled, want = tables.roll_up(node), Groups.of(tally, tables.cut(node))
+        got = tables.count_groups(rolled)
         assert got.rows.tolist() == want.rows.tolist()
         for one, other in zip(got.contributions, want.contributions, strict=True):
             assert one.start.tolist() == other.start.tolist()
@@ -262,7 +262,7 @@ def test_wide_keys_take_several_words():
             tally, rule("k-anonymity k=2"), tuple(map(build_ladder, tally.quasi))
         )
         wide.packing = Packing(np.array([0, 1, 2]), np.array([5, 0, 40]), narrow.packing.bits, 3)
-        first = narrow.kept[0]
+        first = narrow.cached[0]
         nodes = np.stack(
             [
                 (first.key[:, 0] >> np.uint64(s)) & np.uint64(2 ** int(b) - 1)
@@ -272,9 +272,9 @@ def test_wide_keys_take_several_words():
         key = np.zeros((len(first), 3), np.uint64)
         for j in range(3):
             key[:, j] |= nodes[j] << np.uint64(wide.packing.shift[j])
-        wide.kept[0] = type(first)(first.node, key, first.rows, first.counts)
+        wide.cached[0] = type(first)(first.node, key, first.rows, first.counts)
         node = tuple(len(rungs) - 1 if j else 0 for j, rungs in enumerate(narrow.ladders))
-        a, b = narrow.at(node), wide.at(node)
+        a, b = narrow.roll_up(node), wide.roll_up(node)
         assert a.rows.tolist() == b.rows.tolist()
         lost = rng.random(len(a)) < 0.5
         assert create_cost(measure, narrow).extra(a, lost) == pytest.approx(

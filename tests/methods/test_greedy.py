@@ -57,15 +57,15 @@ def test_the_first_cut_is_the_cheapest_of_all(table, k, lean):
     ours = tally(plain, rows, weights)
     if len(rows) < k:
         return
-    how = {"relaxed": False, "rng": None, "hold_back": 0, "lean": lean}
-    found = LossSearch.of(ours, rule(f"k-anonymity k={k}"), **how).chosen()
+    how = {"relaxed": False, "rng": None, "hold_back": 0, "power": lean}
+    found = LossSearch.of(ours, rule(f"k-anonymity k={k}"), **how).choose_cuts()
     possible = list(all_cuts(plain, rows, k))
     assert len(found) == bool(possible)
     if possible:
         j, code = int(found.column[0]), int(found.cut[0])
         halves = [r for r in rows if r[j] <= code], [r for r in rows if r[j] > code]
         least = min(cost(plain, weights, lean, halves) for _, halves in possible)
-        assert len(halves[0]) == found.left[0]
+        assert len(halves[0]) == found.left_people[0]
         assert cost(plain, weights, lean, halves) == pytest.approx(least, abs=1e-12)
 
 

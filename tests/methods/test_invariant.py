@@ -174,12 +174,12 @@ def balanced(tally, signature, signatures, m, newcomers):
 
 def made_of(tally, balance, m):
     """The tally with the counterfeits, and the cut; people who stay find their cells first."""
-    rows, made = balance.rows(), len(balance.lacking)
+    rows, made = balance.rows(), len(balance.counterfeits)
     whole = Tally(
         tally.quasi,
         tally.sensitive,
         np.concatenate((tally.keys, np.zeros((2, made), np.int32)), 1),
-        np.concatenate((tally.values, rows.value[np.newaxis, rows.nobody]), 1),
+        np.concatenate((tally.values, rows.value[np.newaxis, rows.is_counterfeit]), 1),
         np.ones(tally.entries + made, np.int64),
     )
     first = np.append(balance.signature != NEW, np.zeros(made, np.bool_))
@@ -234,7 +234,7 @@ def test_signatures_stay_over_random_histories(data, m, seed, newcomers):
                 balanced(*how)
             return
         balance = balanced(*how)
-        assert year or not balance.lacking
+        assert year or not balance.counterfeits
         found = published(tally, balance, m)
         now = {name: found[i] for i, name in enumerate(names) if i in found}
         assert all(now[n] == has[n] for n in names if n in has)
@@ -306,7 +306,7 @@ def test_filled_by_newcomers_there_are_no_more_counterfeits_than_needed(stay, ne
     sets = sorted({one for one, _ in stay})
     signature = np.array([*(sets.index(one) for one, _ in stay), *(NEW for _ in new)])
     balance = balanced(tally, signature, [np.array(one) for one in sets], 2, FILL)
-    assert len(balance.lacking) == fewest(2, stay, new)
+    assert len(balance.counterfeits) == fewest(2, stay, new)
 
 
 def test_newcomers_who_are_near_fill_the_gaps():
@@ -314,7 +314,7 @@ def test_newcomers_who_are_near_fill_the_gaps():
     tally = table([(5, 5), (39, 39), (6, 5), (20, 30)], [0, 1, 1, 0])
     balance = balanced(tally, np.array([0, NEW, NEW, NEW]), [np.array([0, 1])], 2, FILL)
     assert balance.bucket[0] == balance.bucket[2] != balance.bucket[1] == balance.bucket[3]
-    assert balance.lacking == []
+    assert balance.counterfeits == []
 
 
 # What an adversary works out
@@ -381,7 +381,7 @@ def test_newcomers_too_alike_wait_together_or_are_refused():
     signature, sets = np.array([0, NEW, NEW, NEW]), [np.array([0, 1])]
     balance = balanced(tally, signature, sets, 3, APART)
     assert balance.bucket.tolist() == [0, NEW, NEW, NEW]
-    assert balance.lacking == [(0, 1)]
+    assert balance.counterfeits == [(0, 1)]
     refused = Balance(tally, np.arange(4, dtype=np.int32), tally.values[0], signature, 6, APART)
     with pytest.raises(NotMetError, match="Of 3 new rows more than one in 3"):
         refused.deal(3, None, Advance(None), hold_back=2)

@@ -65,7 +65,7 @@ def test_without_quasi_identifiers_there_is_nothing_to_generalise(name):
 def test_minimal_nodes_are_those_under_which_nothing_passes(shape):
     rng = np.random.default_rng(0)
     for _ in range(20):
-        lattice = NodeLattice(np.zeros(shape), known=True)
+        lattice = NodeLattice(np.zeros(shape), bounds_known=True)
         lattice.status[rng.random(shape) < 0.5] = PASSES
         before = lattice.status.copy()
         passing = {tuple(map(int, node)) for node in np.argwhere(lattice.status == PASSES)}

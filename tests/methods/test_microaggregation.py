@@ -115,7 +115,7 @@ def test_the_classes_are_those_of_mdav(data, k, flat):
     kinds = ("ordered", "flat" if flat else "ordered")
     tally = table(columns, shapes={1: kinds[1]})
     points = Points.of(tally)
-    pieces, blocks = EmbeddedPoints.of(tally, points, "one-hot").clustered(k, 100)
+    pieces, blocks = EmbeddedPoints.of(tally, points, "one-hot").cluster(k, 100)
     assert blocks == 1
     expected = sorted(plain_mdav(coordinates(columns, kinds), k), key=sorted)
     assert clusters_of(points, pieces) == expected
@@ -126,7 +126,7 @@ def test_people_who_are_equal_count_as_often_as_they_are():
     values = [4, 9, 25, 49, 121]
     counts = [1, 7, 2, 5, 3]
     tally = table([values], counts=counts)
-    (point, class_, count), _ = EmbeddedPoints.of(tally, Points.of(tally), "one-hot").clustered(
+    (point, class_, count), _ = EmbeddedPoints.of(tally, Points.of(tally), "one-hot").cluster(
         3, 100
     )
     rows = [v for v, n in zip(values, counts, strict=True) for _ in range(n)]
@@ -249,10 +249,10 @@ def nearest_is_own(cloud, pieces):
     classes = int(class_.max()) + 1
     rows = np.bincount(class_, people, classes)
     far = np.zeros((len(cloud.people), classes))
-    for column in cloud.places:
+    for column in cloud.coordinates:
         far += (column[:, None] - np.bincount(class_, people * column[point], classes) / rows) ** 2
     for j, codes in enumerate(cloud.codes):
-        seen = np.zeros((classes, cloud.base[j + 1]))
+        seen = np.zeros((classes, cloud.code_offsets[j + 1]))
         np.add.at(seen, (class_, codes[point]), people)
         far += codes[:, None] != seen.argmax(axis=1)
     return float(people[far.argmin(axis=1)[point] == class_].sum() / people.sum())
@@ -265,7 +265,7 @@ def nearest_is_own(cloud, pieces):
 def test_most_of_adult_are_found_by_the_nearest_centroid(adult, categories, k, share):
     """Ganta et al. 2008 tell of about 70 %, of another table."""
     cloud = EmbeddedPoints.of(adult, Points.of(adult), categories)
-    pieces, blocks = cloud.clustered(k, 10_000)
+    pieces, blocks = cloud.cluster(k, 10_000)
     assert blocks == 1
     assert nearest_is_own(cloud, pieces) == pytest.approx(share, abs=0.03)
 

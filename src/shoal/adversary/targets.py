@@ -112,8 +112,8 @@ def read_people_table(
     ``kinds`` say how some of them are read. ``names`` is the column that people are called by;
     without it, the only one that says who somebody is. A table that lists somebody twice is an
     error, unless it is a register with a person column: of them several rows are known. People who
-    were read before (a ``Crowd``) are taken as they are. ``register``: it is what an adversary
-    knows, where cells may be empty, ``*`` or ranges.
+    were read before (a ``PeopleTable``) are taken as they are. ``register``: it is what an
+    adversary knows, where cells may be empty, ``*`` or ranges.
     """
     if isinstance(source, PeopleTable):
         return source

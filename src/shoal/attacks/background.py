@@ -80,7 +80,6 @@ from shoal.core.theory.disclosure import (
     find_witness,
     max_disclosure,
 )
-from shoal.core.theory.disclosure import MAX_PIECES as MOST_PIECES
 from shoal.core.theory.knowledge import Atom, Implication, Knowledge, parse_atom, parse_knowledge
 from shoal.core.theory.worlds import DRAWS, MAX_STEPS, Belief, ImpossibleError, belief
 
@@ -96,7 +95,7 @@ class _WorstCase:
     values: Histogram
     pieces: int
     knowledge: str
-    each: NDArray[np.float64]
+    max_belief: NDArray[np.float64]
     """Of each class: the largest belief about somebody in it."""
     witness: Witness
     missing: int = 0
@@ -108,9 +107,9 @@ class _WorstCase:
     ) -> _WorstCase:
         """The worst that so many pieces can do; values that nobody knows are as bad as can be."""
         missing, values = int(values.blanks.sum()), values.concentrated
-        most = disclosure_per_class(values, pieces, knowledge)
-        worst = find_witness(values, pieces, knowledge)
-        return cls(view, release, values, pieces, knowledge, most, worst, missing)
+        max_belief = disclosure_per_class(values, pieces, knowledge)
+        witness = find_witness(values, pieces, knowledge)
+        return cls(view, release, values, pieces, knowledge, max_belief, witness, missing)
 
     def row(self, known: PersonValue) -> int:
         """A row that stands for the person: the first, second, … of the class in the file."""
@@ -118,7 +117,6 @@ class _WorstCase:
         return int(first[self.release.class_[first] == known.class_][known.person]) + 1
 
     def atom(self, known: PersonValue) -> Atom:
-        """The atom, about a row of the release."""
         return Atom(
             f"#{self.row(known)}", self.values.axis.name, self.view.format_sensitive(known.value)
         )
@@ -130,12 +128,10 @@ class _WorstCase:
 
 
 def _person_key(known: PersonValue) -> tuple[int, int]:
-    """The person that an atom is about: a class, and a number in it."""
     return known.class_, known.person
 
 
 def _describe_worst_case(case: _WorstCase) -> str:
-    """The worst case in words: who would have to know what, and of whom it tells what."""
     target, others = case.witness.target, case.witness.others
     person, size = f"row {case.row(target):,}'s person", int(case.values.rows[target.class_])
     chance, value = format_chance(case.witness.disclosure), _describe_having(case, [target])
@@ -159,49 +155,51 @@ def _describe_pieces(case: _WorstCase, person: str) -> Iterator[str]:
         by_person.setdefault(_person_key(atom), []).append(atom)
     if denied := by_person.pop(_person_key(target), None):
         yield f"that {person} {_describe_lacking(case, denied)}{_count_joined_pieces(denied)}"
-    for some in by_person.values():
-        if_ = f"row {case.row(some[0]):,}'s person {_describe_having(case, some)}"
+    for atoms in by_person.values():
+        if_ = f"row {case.row(atoms[0]):,}'s person {_describe_having(case, atoms)}"
         then = f"{person} {_describe_having(case, [target])}"
-        yield f"that if {if_}, then {then}{_count_joined_pieces(some)}"
+        yield f"that if {if_}, then {then}{_count_joined_pieces(atoms)}"
 
 
-def _count_joined_pieces(some: Sequence[PersonValue]) -> str:
+def _count_joined_pieces(atoms: Sequence[PersonValue]) -> str:
     """How many pieces were told as one, so that a reader can count them."""
-    return "" if len(some) == 1 else f" ({len(some)} pieces)"
+    return "" if len(atoms) == 1 else f" ({len(atoms)} pieces)"
 
 
-def _describe_having(case: _WorstCase, some: Sequence[PersonValue]) -> str:
+def _describe_having(case: _WorstCase, atoms: Sequence[PersonValue]) -> str:
     name = case.values.axis.name
-    missing, there = _split_missing(case, some)
-    if not there:
+    missing, present = _split_missing(case, atoms)
+    if not present:
         return f"has no {name}"
-    return f"has {_describe_values(case, there)}{' or none' if missing else ''}"
+    return f"has {_describe_values(case, present)}{' or none' if missing else ''}"
 
 
-def _describe_lacking(case: _WorstCase, some: Sequence[PersonValue]) -> str:
+def _describe_lacking(case: _WorstCase, atoms: Sequence[PersonValue]) -> str:
     name = case.values.axis.name
-    missing, there = _split_missing(case, some)
-    if not there:
+    missing, present = _split_missing(case, atoms)
+    if not present:
         return f"is not without a {name}"
     end = " and is not without one" if missing else ""
-    return f"does not have {_describe_values(case, there)}{end}"
+    return f"does not have {_describe_values(case, present)}{end}"
 
 
-def _split_missing(case: _WorstCase, some: Sequence[PersonValue]) -> tuple[bool, list[PersonValue]]:
+def _split_missing(
+    case: _WorstCase, atoms: Sequence[PersonValue]
+) -> tuple[bool, list[PersonValue]]:
     """Whether no value at all is among some that are shown, and the others."""
     if not case.view.show:
-        return False, list(some)
-    there = [atom for atom in some if not is_null(case.view, atom.value)]
-    return len(there) < len(some), there
+        return False, list(atoms)
+    present = [atom for atom in atoms if not is_null(case.view, atom.value)]
+    return len(present) < len(atoms), present
 
 
-def _describe_values(case: _WorstCase, some: Sequence[PersonValue]) -> str:
-    name, class_ = case.values.axis.name, some[0].class_
+def _describe_values(case: _WorstCase, atoms: Sequence[PersonValue]) -> str:
+    name, class_ = case.values.axis.name, atoms[0].class_
     if case.view.show:
-        values = [case.view.format_sensitive(atom.value) for atom in some]
+        values = [case.view.format_sensitive(atom.value) for atom in atoms]
         return f"the {name} {_join_alternatives(values)}"
     words = _join_alternatives(
-        [describe_rank(rank_value(case.values, class_, atom.value)) for atom in some]
+        [describe_rank(rank_value(case.values, class_, atom.value)) for atom in atoms]
     )
     return f"the {words} {name} of {'the' if class_ == case.witness.target.class_ else 'its'} class"
 
@@ -244,22 +242,19 @@ class _Question:
     people: Mapping[str, MentionedPerson]
     person: MentionedPerson
     """The person asked about."""
-    believed: Sequence[tuple[int, Belief]]
+    beliefs: Sequence[tuple[int, Belief]]
     """Of each combination that is possible: that person's class, and the belief."""
 
     @cached_property
-    def most(self) -> tuple[int, Belief]:
-        """The combination that gives most away."""
-        return max(self.believed, key=lambda outcome: _exact_or_float(outcome[1]))
+    def strongest(self) -> tuple[int, Belief]:
+        return max(self.beliefs, key=lambda outcome: _exact_or_float(outcome[1]))
 
     @cached_property
-    def least(self) -> Belief:
-        """The belief in the one that gives least away."""
-        return min((outcome for _, outcome in self.believed), key=_exact_or_float)
+    def weakest(self) -> Belief:
+        return min((outcome for _, outcome in self.beliefs), key=_exact_or_float)
 
     @property
-    def several(self) -> int:
-        """How many of the people fit several classes."""
+    def people_in_several_classes(self) -> int:
         return sum(len(person.classes) > 1 for person in self.people.values())
 
     @property
@@ -267,16 +262,16 @@ class _Question:
         """The combinations of classes that there are, possible or not."""
         return prod(len(person.classes) for person in self.people.values())
 
-    def count(self, class_: int) -> tuple[int, int]:
+    def count_value(self, class_: int) -> tuple[int, int]:
         """How many of a class have the value asked about, and how many there are."""
         codes, counts = self.values.of_class(class_)
-        there = dict(zip(codes, counts, strict=True))
-        return there.get(self.codes[self.about.value], 0), sum(counts)
+        counted = dict(zip(codes, counts, strict=True))
+        return counted.get(self.codes[self.about.value], 0), sum(counts)
 
     @property
-    def by_class(self) -> Fraction:
+    def belief_by_class(self) -> Fraction:
         """The belief without any knowledge: the value's share of a class, the largest."""
-        return max(Fraction(*self.count(class_)) for class_ in self.person.classes)
+        return max(Fraction(*self.count_value(class_)) for class_ in self.person.classes)
 
 
 def _answer_question(
@@ -290,18 +285,26 @@ def _answer_question(
 ) -> Finding:
     atoms = list_atoms(about, knowing)
     check_same_column(atoms, values.axis.name)
-    of_word, mentioned = find_value_codes(view, atoms), find_mentioned_people(view, release, atoms)
-    believed = _believe_by_combination(values, of_word, mentioned, about, knowing, rng)
+    code_of_value = find_value_codes(view, atoms)
+    mentioned = find_mentioned_people(view, release, atoms)
+    beliefs = _believe_by_combination(values, code_of_value, mentioned, about, knowing, rng)
     case = _Question(
-        view, values, about, knowing, of_word, mentioned, mentioned[name_of_person(about)], believed
+        view,
+        values,
+        about,
+        knowing,
+        code_of_value,
+        mentioned,
+        mentioned[name_of_person(about)],
+        beliefs,
     )
-    reached = any(_upper_belief(outcome) >= sure for _, outcome in believed)
+    reached = any(_upper_belief(belief_reached) >= sure for _, belief_reached in beliefs)
     return Finding(
         attack="background",
         people=1,
         exposed=int(reached),
-        sure=case.most[1].probability,
-        guessing=float(values.total[of_word[about.value]] / values.total.sum()),
+        sure=case.strongest[1].probability,
+        guessing=float(values.total[code_of_value[about.value]] / values.total.sum()),
         sentence=_describe_question(case),
         defence=_choose_question_defence(view, sure, len(knowing), reached),
         example=_describe_question_example(case),
@@ -315,7 +318,7 @@ def _answer_question(
 
 def _believe_by_combination(
     values: Histogram,
-    of_word: Mapping[str, int],
+    code_of_value: Mapping[str, int],
     mentioned: Mapping[str, MentionedPerson],
     about: Atom,
     knowing: Sequence[Implication],
@@ -323,32 +326,36 @@ def _believe_by_combination(
 ) -> list[tuple[int, Belief]]:
     """In each combination of the people's classes: the class asked about, and the belief."""
 
-    def coded(atoms: Iterable[Atom]) -> tuple[Atom, ...]:
-        return tuple(Atom(name_of_person(a), a.column, str(of_word[a.value])) for a in atoms)
+    def encode(atoms: Iterable[Atom]) -> tuple[Atom, ...]:
+        return tuple(Atom(name_of_person(a), a.column, str(code_of_value[a.value])) for a in atoms)
 
-    number = _check_combinations(prod(len(person.classes) for person in mentioned.values()))
+    n_combinations = _check_combinations(prod(len(person.classes) for person in mentioned.values()))
     budget = {
-        "most": max(MAX_STEPS // number, _MIN_WORLDS),
-        "draws": max(DRAWS // number, _MIN_DRAWS),
+        "most": max(MAX_STEPS // n_combinations, _MIN_WORLDS),
+        "draws": max(DRAWS // n_combinations, _MIN_DRAWS),
     }
-    pieces = [Implication(coded(piece.given), coded(piece.then)) for piece in knowing]
-    (asked,) = coded([about])
-    every = sorted({class_ for person in mentioned.values() for class_ in person.classes})
-    counts = {class_: _count_by_code(values, class_) for class_ in every}
+    pieces = [Implication(encode(piece.given), encode(piece.then)) for piece in knowing]
+    (asked,) = encode([about])
+    classes = sorted({class_ for person in mentioned.values() for class_ in person.classes})
+    counts = {class_: _count_by_code(values, class_) for class_ in classes}
     beliefs: list[tuple[int, Belief]] = []
     impossible: ImpossibleError | None = None
     for combination in product(*(person.classes for person in mentioned.values())):
-        at = dict(zip(mentioned, combination, strict=True))
-        here = sorted(set(combination))
-        where = {name: here.index(class_) for name, class_ in at.items()}
+        class_of_person = dict(zip(mentioned, combination, strict=True))
+        classes_here = sorted(set(combination))
+        place_of_person = {
+            name: classes_here.index(class_) for name, class_ in class_of_person.items()
+        }
         try:
-            outcome = belief([counts[c] for c in here], where, pieces, asked, rng=rng, **budget)
+            outcome = belief(
+                [counts[c] for c in classes_here], place_of_person, pieces, asked, rng=rng, **budget
+            )
         except ImpossibleError as error:
             impossible = error
         else:
-            beliefs.append((at[asked.person], outcome))
+            beliefs.append((class_of_person[asked.person], outcome))
     if impossible is not None and not beliefs:
-        raise impossible if number == 1 else _contradiction_error(number)
+        raise impossible if n_combinations == 1 else _contradiction_error(n_combinations)
     return beliefs
 
 
@@ -389,7 +396,7 @@ def _choose_question_defence(view: View, sure: Fraction, pieces: int, reached: b
     if not reached:
         chance = format_chance(float(sure))
         return f"nothing is needed at {chance}: what is known does not make so sure."
-    k = min(max(pieces, 1), MOST_PIECES)
+    k = min(max(pieces, 1), MAX_PIECES)
     return DEFENCE.format(
         requirement=view.quote_requirement(f"ck-safety c={format_parameter(sure)} k={k}")
     )
@@ -397,7 +404,7 @@ def _choose_question_defence(view: View, sure: Fraction, pieces: int, reached: b
 
 def _list_question_assumptions(case: _Question) -> tuple[str, ...]:
     assumptions = (*RANDOM_WORLDS, "what the adversary is supposed to know is true")
-    if not case.several:
+    if not case.people_in_several_classes:
         return assumptions
     return (
         "the adversary knows that the people are in the release, and takes who fits several "
@@ -407,8 +414,8 @@ def _list_question_assumptions(case: _Question) -> tuple[str, ...]:
 
 
 def _describe_question(case: _Question) -> str:
-    name, up_to = case.values.axis.name, "up to " if case.several else ""
-    by_class = format_chance(case.by_class)
+    name, up_to = case.values.axis.name, "up to " if case.people_in_several_classes else ""
+    by_class = format_chance(case.belief_by_class)
     if not case.knowing:
         return (
             f"The class alone makes one {up_to}{by_class} sure of the {name} asked about."
@@ -416,11 +423,11 @@ def _describe_question(case: _Question) -> str:
         )
     pieces = pluralise(len(case.knowing), "piece", "pieces")
     people = pluralise(len(case.people), "person", "people")
-    chance = format_chance(_exact_or_float(case.most[1]))
+    chance = format_chance(_exact_or_float(case.strongest[1]))
     return (
         f"Whoever has {pieces} of knowledge, about {people}, is {up_to}{chance} sure of the {name} "
-        f"asked about{_describe_interval(case.most[1])}; by the class alone, {up_to}{by_class}."
-        f"{_describe_combinations(case)}"
+        f"asked about{_describe_interval(case.strongest[1])}; by the class alone, "
+        f"{up_to}{by_class}.{_describe_combinations(case)}"
     )
 
 
@@ -432,16 +439,14 @@ def _describe_interval(outcome: Belief) -> str:
 
 
 def _describe_combinations(case: _Question) -> str:
-    if not case.several:
+    if not case.people_in_several_classes:
         return ""
-    people = pluralise(case.several, "person fits", "people fit")
-    possible, every = len(case.believed), case.combinations
+    people = pluralise(case.people_in_several_classes, "person fits", "people fit")
+    possible, every = len(case.beliefs), case.combinations
     ways = pluralise(possible, "combination", "combinations")
     left = f" (of {every:,}; in the others the knowledge is impossible)" if possible < every else ""
-    low, high = (
-        format_chance(_exact_or_float(case.least)),
-        format_chance(_exact_or_float(case.most[1])),
-    )
+    low = format_chance(_exact_or_float(case.weakest))
+    high = format_chance(_exact_or_float(case.strongest[1]))
     return (
         f" {people} several classes of the release: over {ways} of classes{left} the belief is "
         f"{low if low == high else f'{low} to {high}'}."
@@ -449,20 +454,20 @@ def _describe_combinations(case: _Question) -> str:
 
 
 def _describe_question_example(case: _Question) -> str:
-    (class_, outcome), name, person = case.most, case.values.axis.name, case.person
-    there, size = case.count(class_)
+    (class_, outcome), name, person = case.strongest, case.values.axis.name, case.person
+    having, size = case.count_value(class_)
     table = "the targets" if person.table == "targets" else "the release"
     within = f"is in a class of {size:,}"
     if len(person.classes) > 1:
         within = f"fits {len(person.classes):,} classes, and the one that tells most is of {size:,}"
-    have = pluralise(there, "has", "have") if there else "none has"
+    have = pluralise(having, "has", "have") if having else "none has"
     text = (
         f"The person of row {person.row:,} of {table} {within}, of which {have} the {name} asked "
         "about"
     )
     if case.knowing:
         text += (
-            f": {format_chance(Fraction(there, size))}. What the adversary knows makes that "
+            f": {format_chance(Fraction(having, size))}. What the adversary knows makes that "
             f"{format_chance(_exact_or_float(outcome))}"
         )
     if not case.view.show:
@@ -472,8 +477,8 @@ def _describe_question_example(case: _Question) -> str:
 
 
 def _build_question_witness(case: _Question) -> dict[str, Any]:
-    class_, code = case.most[0], case.codes[case.about.value]
-    there, size = case.count(class_)
+    class_, code = case.strongest[0], case.codes[case.about.value]
+    having, size = case.count_value(class_)
     shown: dict[str, Any] = {}
     if case.view.show:
         shown = {"about": str(case.about), "knowing": [str(piece) for piece in case.knowing]}
@@ -482,24 +487,24 @@ def _build_question_witness(case: _Question) -> dict[str, Any]:
         "class": class_,
         "classes": len(case.person.classes),
         "rows": size,
-        "with_the_value": there,
-        "rank": rank_value(case.values, class_, code) if there else None,
+        "with_the_value": having,
+        "rank": rank_value(case.values, class_, code) if having else None,
         **shown,
         **show_labels(case.view, class_),
     }
 
 
 def _build_question_details(case: _Question, sure: Fraction) -> dict[str, Any]:
-    highest, lowest = case.most[1], case.least
+    highest, lowest = case.strongest[1], case.weakest
     return {
         "sure": float(sure),
         "pieces": len(case.knowing),
         "people_mentioned": len(case.people),
-        "people_in_several_classes": case.several,
+        "people_in_several_classes": case.people_in_several_classes,
         "exact": _format_exact(highest),
-        "by_class_alone": str(case.by_class),
+        "by_class_alone": str(case.belief_by_class),
         "combinations": case.combinations,
-        "combinations_possible": len(case.believed),
+        "combinations_possible": len(case.beliefs),
         "highest": highest.probability,
         "lowest": lowest.probability,
         "lowest_exact": _format_exact(lowest),
@@ -581,25 +586,51 @@ def background(
 ) -> Finding:
     """Find how sure so many pieces of knowledge can make, or what is known ``about`` somebody.
 
-    Of the worst case: ``pieces``, 2 unless given, and ``knowledge``, implications unless given.
+    Parameters
+    ----------
+    view
+        What the adversary has: one release, and people by name where the knowledge names them.
+    rng
+        Draws worlds where a belief is too large to be counted.
+    pieces
+        How many pieces of knowledge, 2 unless given (worst case only).
+    sure
+        From which belief on somebody counts as exposed.
+    knowledge
+        ``implications``, unless given, or ``negations`` (worst case only).
+    knowing
+        The pieces of knowledge that the adversary is supposed to have.
+    about
+        The atom asked about, ``#12.diagnosis=flu``; without it the worst case.
+
+    Returns
+    -------
+    Finding
+        Of the worst case how many people are in classes that reach ``sure``; of a question whether
+        the belief in the atom does.
+
+    Raises
+    ------
+    UsageError
+        Options that do not go together, or an atom that names nobody and nothing.
+    InputError
+        Knowledge that contradicts the table, or people who could be in too many classes.
     """
     release, values = get_single_release(view)
     _refuse_several(view, about is not None)
-    least, knowledge_given, question = (
-        _check_confidence(sure),
-        OPTIONS["knowing"](knowing),
-        OPTIONS["about"](about),
-    )
+    min_confidence = _check_confidence(sure)
+    supposed = OPTIONS["knowing"](knowing)
+    question = OPTIONS["about"](about)
     if question is not None:
         _refuse_worst_case_options(pieces=pieces, knowledge=knowledge)
-        return _answer_question(view, release, values, question, knowledge_given, least, rng)
-    if knowledge_given:
+        return _answer_question(view, release, values, question, supposed, min_confidence, rng)
+    if supposed:
         raise UsageError(
             "Nothing says what the knowledge is asked about.",
             f"add for example {format_question(values.axis.name)}.",
         )
     case = _WorstCase.of(view, release, values, _check_pieces(pieces), _check_knowledge(knowledge))
-    return _find_worst_case(case, least)
+    return _find_worst_case(case, min_confidence)
 
 
 def _refuse_several(view: View, asked: bool) -> None:
@@ -633,9 +664,9 @@ def _assume_missing_values(case: _WorstCase) -> tuple[str, ...]:
     )
 
 
-def _find_worst_case(case: _WorstCase, least: Fraction) -> Finding:
+def _find_worst_case(case: _WorstCase, min_confidence: Fraction) -> Finding:
     values = case.values
-    reached = find_reaching(values, case.pieces, least, case.knowledge)
+    reached = find_reaching(values, case.pieces, min_confidence, case.knowledge)
     exposed = len(case.release.people_of(reached[case.release.class_]))
     return Finding(
         attack="background",
@@ -643,15 +674,15 @@ def _find_worst_case(case: _WorstCase, least: Fraction) -> Finding:
         exposed=exposed,
         sure=float(case.witness.disclosure),
         guessing=float(values.total.max() / values.total.sum()),
-        sentence=_describe_disclosure(case, exposed, format_chance(float(least))),
-        defence=_choose_defence(case, least, bool(exposed)),
+        sentence=_describe_disclosure(case, exposed, format_chance(float(min_confidence))),
+        defence=_choose_defence(case, min_confidence, bool(exposed)),
         example=_describe_worst_case(case),
         assumptions=(*ASSUMPTIONS, *_assume_missing_values(case)),
         worst=tuple((_order_worst_first(case, reached)[:WORST_LISTED] + 1).tolist()),
         table="release 1",
         witness=_build_witness(case),
         details={
-            "sure": float(least),
+            "sure": float(min_confidence),
             "pieces": case.pieces,
             "knowledge": case.knowledge,
             "pieces_used": len(case.witness.others),
@@ -672,20 +703,20 @@ def _order_worst_first(case: _WorstCase, reached: Mask) -> NDArray[np.int64]:
     class_ = case.release.class_
     _, first, number = np.unique(class_, return_index=True, return_inverse=True)
     elsewhere = class_ != case.witness.target.class_
-    belief = np.round(case.each, 12)[class_]
+    belief = np.round(case.max_belief, 12)[class_]
     order = np.lexsort((first[number], -case.values.rows[class_], -belief, elsewhere))
     hit = reached[class_] if reached.any() else ~elsewhere
     return order[hit[order]]
 
 
-def _describe_disclosure(case: _WorstCase, exposed: int, least: str) -> str:
+def _describe_disclosure(case: _WorstCase, exposed: int, min_confidence: str) -> str:
     rows, name = int(case.values.rows.sum()), case.values.axis.name
     start = f"With {_describe_amount(case)}" if case.pieces else "Without further knowledge"
     chance = format_chance(case.witness.disclosure)
     return (
         f"{start} somebody can be {chance} sure of a person's {name}; "
         f"{exposed:,} of {rows:,} {case.release.unit} are in classes about whose people one can be "
-        f"at least {least} sure."
+        f"at least {min_confidence} sure."
     )
 
 
@@ -695,26 +726,25 @@ def _describe_amount(case: _WorstCase) -> str:
     return f"{pluralise(case.pieces, 'piece', 'pieces')} of knowledge"
 
 
-def _choose_defence(case: _WorstCase, least: Fraction, exposed: bool) -> str:
+def _choose_defence(case: _WorstCase, min_confidence: Fraction, exposed: bool) -> str:
     """What to ask for; nothing that the release reaches, or that no release of the table could."""
     values, k = case.values, case.pieces
     pieces = pluralise(k, "piece", "pieces")
     floor = float(max_disclosure([values.total[values.total > 0]], k)[-1])
     worst = float(disclosure_curve(values, k)[-1])
     whole_table = f"even the whole table as one class leaves {format_chance(floor)} with {pieces}"
-    if (exposed or worst >= least) and floor < least:
-        asked = f"ck-safety c={format_parameter(least)} k={k}"
-        return DEFENCE.format(requirement=case.view.quote_requirement(asked))
-    if exposed or worst >= least:
+    if (exposed or worst >= min_confidence) and floor < min_confidence:
+        requirement = f"ck-safety c={format_parameter(min_confidence)} k={k}"
+        return DEFENCE.format(requirement=case.view.quote_requirement(requirement))
+    if exposed or worst >= min_confidence:
         return f"little: {whole_table}. Coarser values would help more."
-    enough = (
-        f"nothing is needed at {format_chance(float(least))}: with {pieces} nobody becomes so sure."
-    )
+    chance = format_chance(float(min_confidence))
+    enough = f"nothing is needed at {chance}: with {pieces} nobody becomes so sure."
     c = f"{(floor + worst) / 2:.2g}"
-    if not floor < float(c) <= min(worst, float(least)):
+    if not floor < float(c) <= min(worst, float(min_confidence)):
         return enough
-    asked = case.view.quote_requirement(f"ck-safety c={c} k={k}")
-    return f"{enough} To go further ask for a smaller c: {asked}; {whole_table}."
+    requirement = case.view.quote_requirement(f"ck-safety c={c} k={k}")
+    return f"{enough} To go further ask for a smaller c: {requirement}; {whole_table}."
 
 
 def _build_witness(case: _WorstCase) -> dict[str, Any]:

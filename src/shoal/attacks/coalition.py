@@ -82,8 +82,8 @@ class _Coalition:
 
 
 def _find_named_providers(shares: Contributions, names: Sequence[str]) -> tuple[int, ...]:
-    there, leaves = shares.contributors.tolist(), shares.provider.leaves
-    known = {format_value(leaves[code]).strip(): code for code in there}
+    contributors, leaves = shares.contributors.tolist(), shares.provider.leaves
+    known = {format_value(leaves[code]).strip(): code for code in contributors}
     if unknown := [name for name in names if name not in known]:
         raise UsageError(
             f"{format_count(len(unknown), 'provider')} of the coalition provided no row of "
@@ -95,35 +95,37 @@ def _find_named_providers(shares: Contributions, names: Sequence[str]) -> tuple[
 
 
 def _check_leaves_others(shares: Contributions, members: int) -> int:
-    there = len(shares.contributors)
-    if members >= there:
+    n_contributors = len(shares.contributors)
+    if members >= n_contributors:
         raise UsageError(
-            f"A coalition of {members:,} of {format_count(there, 'provider')} leaves "
+            f"A coalition of {members:,} of {format_count(n_contributors, 'provider')} leaves "
             "nobody to learn about.",
             "take fewer, of a release for which several provided rows.",
         )
     return members
 
 
-def _find_worst_coalition(shares: Contributions, members: int, least: Fraction) -> _Coalition:
+def _find_worst_coalition(
+    shares: Contributions, members: int, min_confidence: Fraction
+) -> _Coalition:
     """The worst of all coalitions of a size, or of those that can be tried.
 
     Classes that no coalition of the size can be as sure of as one of them already is, nor as
     ``least`` asks, decide nothing.
     """
-    there, sizes = shares.contributors.tolist(), shares.providers.total
-    largest = frozenset(sorted(there, key=lambda provider: -sizes[provider])[:members])
-    floor = min(float(least), _build_score(shares, least)(largest)[2])
-    some = shares.take(np.flatnonzero(_bound_confidence(shares, members) >= floor))
-    most = min(MAX_TRIED, MAX_WORK // max(1, len(some.values.count)))
-    score, possible = _build_score(some, least), math.comb(len(there), members)
-    if possible <= most:
-        return _Coalition(max(combinations(there, members), key=score), possible, possible)
-    members_found, tried = _climb(score, there, largest, most)
+    contributors, sizes = shares.contributors.tolist(), shares.providers.total
+    largest = frozenset(sorted(contributors, key=lambda provider: -sizes[provider])[:members])
+    floor = min(float(min_confidence), _build_score(shares, min_confidence)(largest)[2])
+    relevant = shares.take(np.flatnonzero(_bound_confidence(shares, members) >= floor))
+    max_tried = min(MAX_TRIED, MAX_WORK // max(1, len(relevant.values.count)))
+    score, possible = _build_score(relevant, min_confidence), math.comb(len(contributors), members)
+    if possible <= max_tried:
+        return _Coalition(max(combinations(contributors, members), key=score), possible, possible)
+    members_found, tried = _climb_to_worst(score, contributors, largest, max_tried)
     return _Coalition(tuple(sorted(members_found)), tried, possible)
 
 
-def _build_score(shares: Contributions, least: Fraction) -> Scoring:
+def _build_score(shares: Contributions, min_confidence: Fraction) -> Scoring:
     """What the rows of a coalition, taken away, leave it to learn.
 
     Only the order of coalitions rests on floats: the finding itself is counted exactly.
@@ -138,10 +140,10 @@ def _build_score(shares: Contributions, least: Fraction) -> Scoring:
         for provider in members:
             part = slice(start[provider], start[provider + 1])
             count[pair[part]] -= rows[part]  # a provider has a pair once
-        left = values.sum(count)
-        belief = count / np.maximum(left, 1)[values.class_]
-        exposed = count[belief >= float(least)].sum()
-        return int(exposed), int((left == 1).sum()), float(belief.max())
+        remaining = values.sum(count)
+        belief = count / np.maximum(remaining, 1)[values.class_]
+        exposed = count[belief >= float(min_confidence)].sum()
+        return int(exposed), int((remaining == 1).sum()), float(belief.max())
 
     return score
 
@@ -158,8 +160,8 @@ def _bound_confidence(shares: Contributions, members: int) -> NDArray[np.float64
     return np.asarray(top / np.maximum(top + others, 1))
 
 
-def _climb(
-    score: Scoring, there: Sequence[int], largest: frozenset[int], most: int
+def _climb_to_worst(
+    score: Scoring, contributors: Sequence[int], largest: frozenset[int], max_tried: int
 ) -> tuple[frozenset[int], int]:
     """Add the provider who tells most, again and again; then swap members while that tells more.
 
@@ -167,19 +169,21 @@ def _climb(
     """
     scores: dict[frozenset[int], Score] = {}
 
-    def best(some: Sequence[frozenset[int]]) -> frozenset[int]:
-        scores.update((members, score(members)) for members in some if members not in scores)
-        return max(some, key=scores.__getitem__)
+    def best(coalitions: Sequence[frozenset[int]]) -> frozenset[int]:
+        scores.update((members, score(members)) for members in coalitions if members not in scores)
+        return max(coalitions, key=scores.__getitem__)
 
-    here: frozenset[int] = frozenset()
+    current: frozenset[int] = frozenset()
     for _ in largest:
-        here = best([here | {provider} for provider in there if provider not in here])
-    here, before = best([here, largest]), here - here
-    while here != before and len(scores) < most:
-        others = [provider for provider in there if provider not in here]
-        swaps = [here - {out} | {provider} for out in sorted(here) for provider in others]
-        before, here = here, best([here, *swaps])  # among equals the one at hand
-    return here, sum(len(members) == len(largest) for members in scores)
+        current = best(
+            [current | {provider} for provider in contributors if provider not in current]
+        )
+    current, previous = best([current, largest]), current - current
+    while current != previous and len(scores) < max_tried:
+        others = [provider for provider in contributors if provider not in current]
+        swaps = [current - {out} | {provider} for out in sorted(current) for provider in others]
+        previous, current = current, best([current, *swaps])  # among equals the one at hand
+    return current, sum(len(members) == len(largest) for members in scores)
 
 
 # The attack.
@@ -225,19 +229,40 @@ def coalition(
 ) -> Finding:
     """Find what a coalition of providers learns about the rows of others.
 
-    The named one; without names the worst of ``members`` providers: unless given, of as many as
-    the release promises to withstand, or 1.
+    Parameters
+    ----------
+    view
+        What the adversary has: one release, and who provided each row.
+    rng
+        Not used: nothing is random.
+    coalition
+        The providers by name; without it the worst coalition is looked for.
+    members
+        Of how many providers that is: unless given, as many as the release promises to withstand,
+        or 1.
+    sure
+        From which share of the rows left on a value counts as learnt.
+
+    Returns
+    -------
+    Finding
+        How many rows of others are exposed, to the coalition and to an outsider.
+
+    Raises
+    ------
+    UsageError
+        The coalition names somebody who provided no row, or leaves nobody to learn about.
     """
-    names, least = _check_names(coalition), OPTIONS["sure"](sure)
+    names, min_confidence = _check_names(coalition), OPTIONS["sure"](sure)
     if names and members is not None:
         raise UsageError("The coalition is named already.", "leave --members or --coalition out.")
     release, shares = get_contributions(view)
     if names:
         chosen = _Coalition(_find_named_providers(shares, names), 1, 1, named=True)
     else:
-        together = OPTIONS["members"](members) or view.max_coalition
-        chosen = _find_worst_coalition(shares, _check_leaves_others(shares, together), least)
-    return _build_finding(_CoalitionAttack(view, release, shares, chosen, least))
+        size = OPTIONS["members"](members) or view.max_coalition
+        chosen = _find_worst_coalition(shares, _check_leaves_others(shares, size), min_confidence)
+    return _build_finding(_CoalitionAttack(view, release, shares, chosen, min_confidence))
 
 
 @dataclass(frozen=True)
@@ -248,7 +273,7 @@ class _CoalitionAttack:
     release: ReleaseView
     shares: Contributions
     chosen: _Coalition
-    least: Fraction
+    min_confidence: Fraction
 
     @cached_property
     def others(self) -> Mask:
@@ -256,39 +281,36 @@ class _CoalitionAttack:
         return ~np.isin(self.shares.contributor, self.chosen.members)
 
     @cached_property
-    def left(self) -> Histogram:
-        """The values of the rows of others."""
-        axis, shares, some = self.shares.axis, self.shares, self.others
+    def remaining(self) -> Histogram:
+        axis, shares, others = self.shares.axis, self.shares, self.others
         assert axis is not None
-        class_, value, count = shares.class_[some], shares.value[some], shares.count[some]
+        class_, value, count = shares.class_[others], shares.value[others], shares.count[others]
         return Histogram.of(axis, class_, value, count, len(shares), shares.total)
 
     @cached_property
     def is_exposed(self) -> Mask:
-        """Of each pair (class, value) left, whether the value is told."""
-        return _is_exposing(self.left, self.least)
+        return _is_exposing(self.remaining, self.min_confidence)
 
     @cached_property
     def belief(self) -> NDArray[np.float64]:
         """Of each pair left, the share of its class that has the value."""
-        return np.asarray(self.left.count / self.left.rows[self.left.class_])
+        return np.asarray(self.remaining.count / self.remaining.rows[self.remaining.class_])
 
     @cached_property
     def worst(self) -> NDArray[np.int64]:
         """The rows that are told, or if none is those of the surest class: the surest first."""
-        release, left = self.release, self.left
+        release, remaining = self.release, self.remaining
         values, providers = np.asarray(release.values), np.asarray(release.providers)
         rows = np.flatnonzero(~np.isin(providers, self.chosen.members))
-        pair = find_pairs(left, release.class_[rows], values[rows])
-        hit = self.is_exposed if self.is_exposed.any() else self.belief == self.belief.max()
-        rows, pair = rows[hit[pair]], pair[hit[pair]]
-        class_ = left.class_[pair]
+        pair = find_pairs(remaining, release.class_[rows], values[rows])
+        worst_pairs = self.is_exposed if self.is_exposed.any() else self.belief == self.belief.max()
+        rows, pair = rows[worst_pairs[pair]], pair[worst_pairs[pair]]
+        class_ = remaining.class_[pair]
         _, first, number = np.unique(class_, return_index=True, return_inverse=True)
-        return rows[np.lexsort((first[number], left.rows[class_], -self.belief[pair]))]
+        return rows[np.lexsort((first[number], remaining.rows[class_], -self.belief[pair]))]
 
     @cached_property
     def class_(self) -> int:
-        """The class of the worst-hit row."""
         return int(self.release.class_[self.worst[0]])
 
     @property
@@ -297,23 +319,22 @@ class _CoalitionAttack:
         return f" ({', '.join(self.names(self.chosen.members))})" if self.view.show else ""
 
     def names(self, providers: Iterable[int]) -> list[str]:
-        """What some of the providers are called."""
         return [format_value(self.shares.provider.leaves[provider]) for provider in providers]
 
 
-def _is_exposing(values: Histogram, least: Fraction) -> Mask:
+def _is_exposing(values: Histogram, min_confidence: Fraction) -> Mask:
     """Of each pair (class, value) whether so large a share of the class has the value."""
-    return is_at_most([values.rows[values.class_]], [values.count], 1 / least)
+    return is_at_most([values.rows[values.class_]], [values.count], 1 / min_confidence)
 
 
 def _build_finding(case: _CoalitionAttack) -> Finding:
-    left, chosen, details = case.left, case.chosen, _build_details(case)
+    remaining, chosen, details = case.remaining, case.chosen, _build_details(case)
     return Finding(
         attack="coalition",
-        people=int(left.rows.sum()),
+        people=int(remaining.rows.sum()),
         exposed=details["after"]["exposed"],
         sure=float(case.belief.max()),
-        guessing=float(left.total.max() / left.total.sum()),
+        guessing=float(remaining.total.max() / remaining.total.sum()),
         sentence=_describe(case, details),
         defence=f'a rule of diversity inside "m-privacy m={len(chosen.members)} (...)" holds '
         "whichever so many providers take their rows away.",
@@ -331,30 +352,32 @@ def _describe(case: _CoalitionAttack, details: Mapping[str, Any]) -> str:
     return (
         f"The {'named' if case.chosen.named else 'worst'} coalition of {details['members']:,} of "
         f"{details['providers']:,} providers{case.member_names} can be at least "
-        f"{format_chance(float(case.least))} sure of the {case.left.axis.name} of "
-        f"{after['exposed']:,} of {case.left.rows.sum():,} rows of others (an outsider of "
+        f"{format_chance(float(case.min_confidence))} sure of the {case.remaining.axis.name} of "
+        f"{after['exposed']:,} of {case.remaining.rows.sum():,} rows of others (an outsider of "
         f"{before['exposed']:,}); "
         f"{pluralise(after['isolated'], 'row is', 'rows are')} left alone."
     )
 
 
 def _describe_example(case: _CoalitionAttack) -> str:
-    codes, counts = case.left.of_class(case.class_)
-    rows, left, most = int(case.shares.rows[case.class_]), sum(counts), int(np.argmax(counts))
-    value = f": {case.view.format_sensitive(codes[most])}" if case.view.show else ""
-    alike = "all have" if counts[most] == left else f"{counts[most]:,} have"
-    rest = f"Of the {left:,} rows left {alike} the same"
-    if left == 1:
+    codes, counts = case.remaining.of_class(case.class_)
+    rows = int(case.shares.rows[case.class_])
+    n_left = sum(counts)
+    most_common = int(np.argmax(counts))
+    value = f": {case.view.format_sensitive(codes[most_common])}" if case.view.show else ""
+    alike = "all have" if counts[most_common] == n_left else f"{counts[most_common]:,} have"
+    rest = f"Of the {n_left:,} rows left {alike} the same"
+    if n_left == 1:
         rest = "One row is left, that of the one other person of these cells, and with it the"
     return (
         f"Row {case.worst[0] + 1:,} of the release is in a class of {rows:,}, of which "
-        f"{rows - left:,} are the coalition's own{case.member_names}. {rest} "
-        f"{case.left.axis.name}{value}."
+        f"{rows - n_left:,} are the coalition's own{case.member_names}. {rest} "
+        f"{case.remaining.axis.name}{value}."
     )
 
 
 def _build_witness(case: _CoalitionAttack) -> dict[str, Any]:
-    codes, counts = case.left.of_class(case.class_)
+    codes, counts = case.remaining.of_class(case.class_)
     top, shown = int(np.argmax(counts)), {}
     if case.view.show:
         shown = {
@@ -374,43 +397,53 @@ def _build_witness(case: _CoalitionAttack) -> dict[str, Any]:
 
 
 def _build_details(case: _CoalitionAttack) -> dict[str, Any]:
-    chosen, left, before = case.chosen, case.left, case.shares.values
-    outside = _is_exposing(before, case.least)[find_pairs(before, left.class_, left.value)]
+    chosen, remaining, before = case.chosen, case.remaining, case.shares.values
+    exposed_to_outsider = _is_exposing(before, case.min_confidence)[
+        find_pairs(before, remaining.class_, remaining.value)
+    ]
     return {
-        "sure": float(case.least),
+        "sure": float(case.min_confidence),
         "members": len(chosen.members),
         "providers": len(case.shares.contributors),
         "coalitions": chosen.possible,
         "coalitions_tried": chosen.tried,
-        "own_rows": int(case.shares.rows.sum() - left.rows.sum()),
-        "before": _count_learnt(left, outside, before),
-        "after": _count_learnt(left, case.is_exposed, left),
+        "own_rows": int(case.shares.rows.sum() - remaining.rows.sum()),
+        "before": _count_learnt(remaining, exposed_to_outsider, before),
+        "after": _count_learnt(remaining, case.is_exposed, remaining),
         "victims": _list_victims(case),
     }
 
 
-def _count_learnt(left: Histogram, exposed: Mask, values: Histogram) -> dict[str, int]:
+def _count_learnt(remaining: Histogram, exposed: Mask, values: Histogram) -> dict[str, int]:
     return {
-        "exposed": int(left.count[exposed].sum()),
-        "isolated": int(left.rows[values.rows == 1].sum()),
-        "certain": int(left.rows[values.distinct == 1].sum()),
+        "exposed": int(remaining.count[exposed].sum()),
+        "isolated": int(remaining.rows[values.rows == 1].sum()),
+        "certain": int(remaining.rows[values.distinct == 1].sum()),
     }
 
 
 def _list_victims(case: _CoalitionAttack) -> list[dict[str, Any]]:
-    """The other providers by how many of their rows are exposed; named where they may be."""
-    shares, left, some = case.shares, case.left, case.others
-    exposed = case.is_exposed[find_pairs(left, shares.class_[some], shares.value[some])]
-    isolated = left.rows[shares.class_[some]] == 1
+    shares, remaining, others = case.shares, case.remaining, case.others
+    exposed = case.is_exposed[find_pairs(remaining, shares.class_[others], shares.value[others])]
+    isolated = remaining.rows[shares.class_[others]] == 1
     numbers = {
-        name: np.bincount(shares.contributor[some], shares.count[some] * of, shares.provider.size)
-        for name, of in {"exposed": exposed, "isolated": isolated, "rows": 1}.items()
+        name: np.bincount(
+            shares.contributor[others],
+            shares.count[others] * counted,
+            shares.provider.size,
+        )
+        for name, counted in {"exposed": exposed, "isolated": isolated, "rows": 1}.items()
     }
-    hit = [
+    providers = [
         provider for provider in shares.contributors.tolist() if provider not in case.chosen.members
     ]
-    hit.sort(key=lambda provider: [-count[provider] for count in numbers.values()])
-    victims = [{name: int(count[provider]) for name, count in numbers.items()} for provider in hit]
+    providers.sort(key=lambda provider: [-count[provider] for count in numbers.values()])
+    victims = [
+        {name: int(count[provider]) for name, count in numbers.items()} for provider in providers
+    ]
     if case.view.show:
-        return [{"provider": n} | of for n, of in zip(case.names(hit), victims, strict=True)]
+        return [
+            {"provider": n} | numbers_of_victim
+            for n, numbers_of_victim in zip(case.names(providers), victims, strict=True)
+        ]
     return victims

@@ -36,7 +36,25 @@ DEFENCE = (
 
 
 def complementary(view: View, *, rng: np.random.Generator | None = None) -> Finding:
-    """Pair the rows of two releases of one table, and count who is alone afterwards."""
+    """Pair the rows of two releases of one table, and count who is alone afterwards.
+
+    Parameters
+    ----------
+    view
+        What the adversary has: two releases of the same rows.
+    rng
+        Not used: nothing is random.
+
+    Returns
+    -------
+    Finding
+        How many rows are the only ones with their linked cell, and were alone in neither release.
+
+    Raises
+    ------
+    InputError
+        The releases cannot be of one table, or share no column that tells rows apart.
+    """
     first, second = require_two_releases(view)
     links = link_rows(view)
     lost = [len(release.class_) - links.paired for release in (first, second)]

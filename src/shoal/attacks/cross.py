@@ -11,8 +11,9 @@ where g1 and g2 are the value's rows in the two classes.
 
 Fung, Wang, Fu, Pei: Anonymity for continuous data publishing, EDBT 2008: the C-attack. There the
 crack is |g2| - min(|g1|, |g2|), the least it can be; here it is exact over all valid
-correspondences (see ``corresponding``). As many rows are left as in the forward attack, for they
-are the same people, so that as many are exposed; what differs is how many rows hid them before.
+correspondences (see ``_shared.correspondence``). As many rows are left as in the forward attack,
+for they are the same people, so that as many are exposed; what differs is how many rows hid them
+before.
 
 It does not see who the rows are about, nor rows that were removed or changed; give the temporal
 attack those.
@@ -42,5 +43,23 @@ EXAMPLE = (
 
 
 def cross(view: View, *, rng: np.random.Generator | None = None) -> Finding:
-    """Crack the rows of the second release's classes by the first, and count who is left alone."""
+    """Crack the rows of the second release's classes by the first, and count who is left alone.
+
+    Parameters
+    ----------
+    view
+        What the adversary has: an earlier and a later release of a growing table.
+    rng
+        Not used: nothing is random.
+
+    Returns
+    -------
+    Finding
+        How many people are left with one row or one value in their class of the second release.
+
+    Raises
+    ------
+    InputError
+        Some row of the first release cannot be in the second.
+    """
     return attack_growing_table(view, CorrespondenceAttack("cross", 2, SENTENCE, EXAMPLE))

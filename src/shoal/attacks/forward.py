@@ -11,9 +11,9 @@ where g1 and g2 are the value's rows in the two classes.
 
 Fung, Wang, Fu, Pei: Anonymity for continuous data publishing, EDBT 2008: the F-attack. There the
 crack is |g1| - min(|g1|, |g2|), the least it can be; here it is exact over all valid
-correspondences (see ``corresponding``). A person is exposed where one row or one value is left and
-neither class alone leaves so few; ``exposed`` is how many are in such pairs of classes in every
-correspondence, the fewest that one has, exactly; ``could_be_exposed`` is at least the most.
+correspondences (see ``_shared.correspondence``). A person is exposed where one row or one value is
+left and neither class alone leaves so few; ``exposed`` is how many are in such pairs of classes in
+every correspondence, the fewest that one has, exactly; ``could_be_exposed`` is at least the most.
 
 It does not see who the rows are about, nor rows that were removed or changed; give the temporal
 attack those.
@@ -42,5 +42,23 @@ EXAMPLE = (
 
 
 def forward(view: View, *, rng: np.random.Generator | None = None) -> Finding:
-    """Crack the rows of the first release's classes by the second, and count who is left alone."""
+    """Crack the rows of the first release's classes by the second, and count who is left alone.
+
+    Parameters
+    ----------
+    view
+        What the adversary has: an earlier and a later release of a growing table.
+    rng
+        Not used: nothing is random.
+
+    Returns
+    -------
+    Finding
+        How many people are left with one row or one value in their class of the first release.
+
+    Raises
+    ------
+    InputError
+        Some row of the first release cannot be in the second.
+    """
     return attack_growing_table(view, CorrespondenceAttack("forward", 1, SENTENCE, EXAMPLE))

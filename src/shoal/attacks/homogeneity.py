@@ -68,33 +68,47 @@ FURTHER_KNOWLEDGE = {
 
 
 def homogeneity(view: View, *, rng: np.random.Generator | None = None) -> Finding:
-    """Find the classes whose rows all have one sensitive value."""
+    """Find the classes whose rows all have one sensitive value.
+
+    Parameters
+    ----------
+    view
+        What the adversary has: one release, with a sensitive column to learn.
+    rng
+        Not used: nothing is random.
+
+    Returns
+    -------
+    Finding
+        How many people are in homogeneous classes; where a release shows answers in place of
+        values, of how many one value is believed.
+    """
     release, values = get_single_release(view)
     if shows_answers(view):
         refuse_repeated_people(view, "values that may have been exchanged are weighed by rows")
         return find_uniform_answers(view)
-    top, rows = _count_most_common(values), values.rows
-    uniform = top == rows
-    ways = _find_certain_people(view, release, uniform)
-    exposed = len(np.unique(np.concatenate(list(ways.values()))))
-    order = _order_worst_first(release, top / rows)
+    most_common, rows = _count_most_common(values), values.rows
+    uniform = most_common == rows
+    certain_people = _find_certain_people(view, release, uniform)
+    exposed = len(np.unique(np.concatenate(list(certain_people.values()))))
+    order = _order_worst_first(release, most_common / rows)
     details = {
         "classes": len(rows),
         "homogeneous_classes": int(uniform.sum()),
         "largest_homogeneous_class": int(rows[uniform].max(initial=0)),
-        "rows_by_top_share": _count_rows_by_share(top, rows),
-        "guessed_right": float(top.sum() / rows.sum()),
+        "rows_by_top_share": _count_rows_by_share(most_common, rows),
+        "guessed_right": float(most_common.sum() / rows.sum()),
         **({"missing": int(values.blanks.sum())} if values.all_blanks else {}),
-        **_build_people_details(release, ways),
+        **_build_people_details(release, certain_people),
     }
     first = int(release.class_[order[0]])
     return Finding(
         attack="homogeneity",
         people=release.persons,
         exposed=exposed,
-        sure=1.0 if exposed else float((top / rows).max()),
+        sure=1.0 if exposed else float((most_common / rows).max()),
         guessing=float(values.total[values.occurring_values].max(initial=0) / values.grand_total),
-        sentence=_describe(release, values, uniform, ways),
+        sentence=_describe(release, values, uniform, certain_people),
         defence="ask for diversity of the sensitive value: entropy-diversity, or at the least "
         "distinct-diversity.",
         example=_describe_example(view, values, first, int(order[0]) + 1),
@@ -117,23 +131,24 @@ def _count_most_common(values: Histogram) -> NDArray[np.int64]:
 def _find_certain_people(
     view: View, release: ReleaseView, uniform: NDArray[np.bool_]
 ) -> dict[str, NDArray[Any]]:
-    """The people about whom a value is certain, by what the adversary knows of them."""
-    ways = {CLASS: release.people_of(uniform[release.class_])}
+    certain_people = {CLASS: release.people_of(uniform[release.class_])}
     if release.person is None or view.sensitive is None:
-        return ways
-    ways[NUMBER] = find_certain_by_number(release, view.sensitive)
+        return certain_people
+    certain_people[NUMBER] = find_certain_by_number(release, view.sensitive)
     blank = view.sensitive.null_code if view.sensitive.unknown else UNKNOWN
     if release.is_constant_but_for(blank):
-        ways[CLASSES] = find_certain_by_classes(release, view.sensitive)
-    return ways
+        certain_people[CLASSES] = find_certain_by_classes(release, view.sensitive)
+    return certain_people
 
 
-def _build_people_details(release: ReleaseView, ways: dict[str, NDArray[Any]]) -> dict[str, Any]:
+def _build_people_details(
+    release: ReleaseView, certain_people: dict[str, NDArray[Any]]
+) -> dict[str, Any]:
     if release.person is None:
         return {}
     return {
         "counted": {"people": release.persons, "rows": len(release.class_)},
-        "certain_by": {way: len(people) for way, people in ways.items()},
+        "certain_by": {knowledge: len(people) for knowledge, people in certain_people.items()},
     }
 
 
@@ -144,17 +159,18 @@ def _order_worst_first(release: ReleaseView, share: NDArray[Any]) -> NDArray[np.
     return np.lexsort(keys)
 
 
-def _count_rows_by_share(top: NDArray[Any], rows: NDArray[Any]) -> list[dict[str, float | int]]:
-    """How many rows are in classes whose most common value has a share from ... to under ..."""
-    least = [
+def _count_rows_by_share(
+    most_common: NDArray[Any], rows: NDArray[Any]
+) -> list[dict[str, float | int]]:
+    rows_above = [
         int(rows.sum()),
-        *(int(rows[is_at_most([rows], [top], 1 / b)].sum()) for b in BOUNDS),
+        *(int(rows[is_at_most([rows], [most_common], 1 / b)].sum()) for b in BOUNDS),
         0,
     ]
     ends = [0.0, *(float(bound) for bound in BOUNDS), 1.0]
     return [
         {"from": low, "to": high, "rows": more - fewer}
-        for (low, high), (more, fewer) in zip(pairwise(ends), pairwise(least), strict=True)
+        for (low, high), (more, fewer) in zip(pairwise(ends), pairwise(rows_above), strict=True)
     ]
 
 
@@ -162,33 +178,33 @@ def _describe(
     release: ReleaseView,
     values: Histogram,
     uniform: NDArray[np.bool_],
-    ways: dict[str, NDArray[Any]],
+    certain_people: dict[str, NDArray[Any]],
 ) -> str:
     rows, name, unit = values.rows, values.axis.name, release.unit
     besides = "".join(
-        f"; of {len(people):,} people it is certain {FURTHER_KNOWLEDGE[way]}"
-        for way, people in ways.items()
-        if way in FURTHER_KNOWLEDGE and len(people)
+        f"; of {len(people):,} people it is certain {FURTHER_KNOWLEDGE[knowledge]}"
+        for knowledge, people in certain_people.items()
+        if knowledge in FURTHER_KNOWLEDGE and len(people)
     )
     if uniform.any():
         return (
-            f"{len(ways[CLASS]):,} of {values.grand_total:,} {unit} are in classes "
+            f"{len(certain_people[CLASS]):,} of {values.grand_total:,} {unit} are in classes "
             f"({uniform.sum():,} of {len(rows):,}) whose {unit} all have the same {name}: finding "
             f"a person's class is enough to know it{besides}."
         )
-    top = _count_most_common(values)
-    most = int((top / rows).argmax())
+    most_common = _count_most_common(values)
+    most_uniform = int((most_common / rows).argmax())
     return (
-        f"No class has a single {name}; in the most uniform one {top[most]:,} of "
-        f"{rows[most]:,} {unit} have the same{besides}."
+        f"No class has a single {name}; in the most uniform one {most_common[most_uniform]:,} of "
+        f"{rows[most_uniform]:,} {unit} have the same{besides}."
     )
 
 
 def _describe_example(view: View, values: Histogram, class_: int, row: int) -> str:
     codes, counts, rows = *_list_known_values(values, class_), int(values.rows[class_])
-    most = int(np.argmax(counts))
-    value = f": {view.format_sensitive(codes[most])}" if view.show else ""
-    alike = "all have" if counts[most] == rows else f"{counts[most]:,} have"
+    most_common = int(np.argmax(counts))
+    value = f": {view.format_sensitive(codes[most_common])}" if view.show else ""
+    alike = "all have" if counts[most_common] == rows else f"{counts[most_common]:,} have"
     return (
         f"Row {row:,} of the release is in a class of {rows:,}, of which {alike} the same "
         f"{values.axis.name}{value}. To know it of a person one needs to find the class, not the "
@@ -200,18 +216,18 @@ def _list_known_values(values: Histogram, class_: int) -> tuple[list[int], list[
     """A class's known values and counts; where none is known, what there is."""
     pairs = list(zip(*values.of_class(class_), strict=True))
     null = values.axis.null_code if values.axis.unknown else -1
-    there = [pair for pair in pairs if pair[0] != null] or pairs
-    return [code for code, _ in there], [count for _, count in there]
+    known_pairs = [pair for pair in pairs if pair[0] != null] or pairs
+    return [code for code, _ in known_pairs], [count for _, count in known_pairs]
 
 
 def _build_witness(view: View, values: Histogram, class_: int) -> dict[str, Any]:
     codes, counts = _list_known_values(values, class_)
-    most = int(np.argmax(counts))
-    value = {"value": view.format_sensitive(codes[most])} if view.show else {}
+    most_common = int(np.argmax(counts))
+    value = {"value": view.format_sensitive(codes[most_common])} if view.show else {}
     return {
         "class": class_,
         "rows": int(values.rows[class_]),
-        "most_common": counts[most],
+        "most_common": counts[most_common],
         "distinct": len(counts),
         **value,
         **show_labels(view, class_),

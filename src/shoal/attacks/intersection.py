@@ -57,7 +57,12 @@ from shoal.attacks._shared.candidate_classes import (
 )
 from shoal.attacks._shared.exchanged_values import intersect_answers, shows_answers
 from shoal.attacks._shared.repeated_people import RemainingValues
-from shoal.attacks._shared.value_weights import ValueEvidence, calibrate
+from shoal.attacks._shared.value_evidence import (
+    ValueEvidence,
+    calibrate,
+    count_absent,
+    summarise_drop,
+)
 from shoal.core.errors import InputError, UsageError
 from shoal.core.release import Finding
 from shoal.core.theory.adversary_view import (
@@ -96,8 +101,29 @@ def intersection(
 ) -> Finding:
     """Intersect the values that each release leaves possible for each person.
 
-    Where a release shows answers in place of values, which exclude none: what is believed. Not to
-    ``weigh`` the values that are left, which takes most of the time, is for who counts them alone.
+    Parameters
+    ----------
+    view
+        What the adversary has: two or more releases with a sensitive column in common, and people.
+    rng
+        Draws the halves of the people that beliefs are calibrated and judged on.
+    location
+        Which classes a person could be in: ``honest``, ``assumed`` or ``centroid``.
+    weigh
+        Whether the values left are weighed, which takes most of the time; False: only counted.
+
+    Returns
+    -------
+    Finding
+        How many people have one value left; where a release shows answers, which exclude none, of
+        how many one value is believed.
+
+    Raises
+    ------
+    NobodyFoundError
+        Nobody can be found in all of the releases.
+    InputError, UsageError
+        A release, the people or a column to learn is missing.
     """
     _check_view(view)
     if shows_answers(view):
@@ -108,19 +134,19 @@ def intersection(
     if several or any(release.person is not None for release in view.releases):
         return _intersect_by_people(view, location)
     people, evidence = _collect_known_evidence(view, location)
-    prior, posterior = evidence.narrowed()
+    prior, posterior = evidence.count_values_left()
     outside = np.zeros(len(people), np.bool_) if people.present is None else ~people.present
     posterior[outside] = 0
     people_found, means = np.flatnonzero(posterior), _looks_like_means(view, location, prior == 0)
     if not len(people_found):
-        _refuse_nothing_known(evidence.nothing)
+        _refuse_nothing_known(evidence.nothing_known)
         check = "check that the releases and the targets share people, columns and values"
         raise NobodyFoundError(
             "No person can be found in all of the releases.", f"{MEANS if means else check}."
         )
     rng = np.random.default_rng(0) if rng is None else rng
     details = {
-        **_summarise_candidates(prior, posterior, outside, evidence.nothing),
+        **_summarise_candidates(prior, posterior, outside, evidence.nothing_known),
         **count_missing_values(view),
         "location": resolve_location(view.releases, location)[0],
         "means": means,
@@ -155,13 +181,13 @@ def _intersect_by_people(view: View, location: str) -> Finding:
     prior, posterior = left.prior, np.where(outside, 0, left.posterior)
     people_found = np.flatnonzero(posterior)
     if not len(people_found):
-        _refuse_nothing_known(left.nothing)
+        _refuse_nothing_known(left.nothing_known)
         raise NobodyFoundError(
             "No person can be found in all of the releases.",
             "check that the releases and the targets share people, columns and values.",
         )
     details = {
-        **_summarise_candidates(prior, posterior, outside, left.nothing),
+        **_summarise_candidates(prior, posterior, outside, left.nothing_known),
         **count_missing_values(view),
         "location": resolve_location(view.releases, location)[0],
         "means": False,
@@ -201,42 +227,44 @@ def find_fewest_candidates(
     0 where no combination leaves fewer than ``l`` of which none of its releases does alone; and who
     is found in the last. ``everywhere``: it is known who is in which, so that what counts are all
     that hold the person. Else a value that may be left is held against every release that has it:
-    no combination that leaves it leaves fewer. None where that is more work than ``WORK``.
+    no combination that leaves it leaves fewer. None where that is more work than ``MAX_WORK``.
     """
     _check_view(view)
     refuse_repeated_people(view, "what any combination of releases leaves is worked out by rows")
     people, plain = _collect_evidence(view, location)
     evidence = plain.without_blanks
-    sets = [evidence.possible(j) for j in range(len(view.releases))]
-    for release, own in zip(view.releases, sets, strict=True):
+    possible = [evidence.possible_values(j) for j in range(len(view.releases))]
+    for release, possible_there in zip(view.releases, possible, strict=True):
         if release.true_class is not None:
-            own[release.true_class < 0] = 0
-    *earlier, last = sets
-    number = [np.bitwise_count(possible).sum(axis=1).astype(np.int64) for possible in sets]
+            possible_there[release.true_class < 0] = 0
+    *earlier, last = possible
+    number = [np.bitwise_count(bits).sum(axis=1).astype(np.int64) for bits in possible]
     if everywhere:
-        small = np.any([(n > 0) & (n < l) for n in number], axis=0)
+        few_alone = np.any([(n_values > 0) & (n_values < l) for n_values in number], axis=0)
         left = last.copy()
-        for own, n in zip(earlier, number, strict=False):
-            left[n > 0] &= own[n > 0]
-        at_odds = ~left.any(axis=1) & ~plain.unsure(len(earlier))  # a value is missing somewhere
+        for possible_there, n_values in zip(earlier, number, strict=False):
+            left[n_values > 0] &= possible_there[n_values > 0]
+        at_odds = ~left.any(axis=1) & ~plain.may_lack_value(
+            len(earlier)
+        )  # a value is missing somewhere
         left[at_odds] = last[at_odds]
-        for j, (own, n) in enumerate(zip(earlier, number, strict=False)):
-            narrowed = at_odds & (n > 0) & ~plain.unsure(j)
-            left[narrowed] &= own[narrowed]
+        for j, (possible_there, n_values) in enumerate(zip(earlier, number, strict=False)):
+            narrowed = at_odds & (n_values > 0) & ~plain.may_lack_value(j)
+            left[narrowed] &= possible_there[narrowed]
         fewest = np.bitwise_count(left).sum(axis=1).astype(np.int64)
-        return np.where((fewest < l) & ~small, fewest, 0), number[-1] > 0
+        return np.where((fewest < l) & ~few_alone, fewest, 0), number[-1] > 0
     values = np.flatnonzero(evidence.histograms[-1].total)
-    if len(values) * len(sets) * last.size > MAX_WORK:
+    if len(values) * len(possible) * last.size > MAX_WORK:
         return None
     fewest = np.full(len(people), l, np.int64)
     for value in values:
         word, bit = value >> 6, np.uint64(1) << np.uint64(value & 63)
-        may = np.flatnonzero(((last[:, word] & bit) != 0) & (number[-1] >= l))
-        left = last[may]
-        for own, n in zip(earlier, number, strict=False):
-            also = ((own[may, word] & bit) != 0) & (n[may] >= l)
-            left[also] &= own[may][also]
-        fewest[may] = np.minimum(fewest[may], np.bitwise_count(left).sum(axis=1))
+        may_have = np.flatnonzero(((last[:, word] & bit) != 0) & (number[-1] >= l))
+        left = last[may_have]
+        for possible_there, n_values in zip(earlier, number, strict=False):
+            has_too = ((possible_there[may_have, word] & bit) != 0) & (n_values[may_have] >= l)
+            left[has_too] &= possible_there[may_have][has_too]
+        fewest[may_have] = np.minimum(fewest[may_have], np.bitwise_count(left).sum(axis=1))
     return np.where(fewest < l, fewest, 0), number[-1] > 0
 
 
@@ -258,8 +286,8 @@ def _collect_evidence(view: View, location: str) -> tuple[Targets, ValueEvidence
     assert view.people is not None
     assert view.sensitive is not None
     people, truth = view.people, view.people.values
-    each, key = group_by_key(people, view.axes, check_location(location))
-    places = [locate(release, view.axes, each, location) for release in view.releases]
+    distinct_people, key = group_by_key(people, view.axes, check_location(location))
+    places = [locate(release, view.axes, distinct_people, location) for release in view.releases]
     histograms = [release.row_histogram(view.sensitive) for release in view.releases]
     unknown = np.full(people.table_rows, UNKNOWN, dtype=np.int32)
     return people, ValueEvidence(places, histograms, unknown if truth is None else truth, key)
@@ -271,11 +299,11 @@ def _collect_known_evidence(view: View, location: str) -> tuple[Targets, ValueEv
     return people, ValueEvidence.of_known(plain)
 
 
-def _refuse_nothing_known(nothing: NDArray[np.bool_] | None) -> None:
-    if nothing is not None and nothing.any():
+def _refuse_nothing_known(nothing_known: NDArray[np.bool_] | None) -> None:
+    if nothing_known is not None and nothing_known.any():
         raise NobodyFoundError(
-            f"Nothing is known of {int(nothing.sum()):,} people: their values may be missing in "
-            "all of the releases.",
+            f"Nothing is known of {int(nothing_known.sum()):,} people: their values may be missing "
+            "in all of the releases.",
             'if a missing value means something, say so in the schema: missing = "value".',
         )
 
@@ -284,8 +312,8 @@ def _looks_like_means(view: View, location: str, missing: NDArray[np.bool_]) -> 
     """Whether people are in no class of a release (releases, people) because it gives means."""
     assert view.people is not None
     return location == "honest" and any(
-        not release.centroids and looks_like_means(release, view.axes, view.people.keys, absent)
-        for release, absent in zip(view.releases, missing, strict=True)
+        not release.centroids and looks_like_means(release, view.axes, view.people.keys, not_found)
+        for release, not_found in zip(view.releases, missing, strict=True)
     )
 
 
@@ -293,39 +321,18 @@ def _summarise_candidates(
     prior: NDArray[np.int32],
     posterior: NDArray[np.int32],
     outside: NDArray[np.bool_],
-    nothing: NDArray[np.bool_] | None,
+    nothing_known: NDArray[np.bool_] | None,
 ) -> dict[str, Any]:
-    """Effective anonymity before and after over the people found, and who was not found; and of how
-    many there ``nothing`` is known."""
-    is_found = posterior > 0
-    missing = prior == 0
-    unknown = np.zeros(len(is_found), np.bool_) if nothing is None else nothing & ~outside
-    lost = ~is_found & ~unknown
-    absent = {
-        "asked": len(is_found),
-        "absent": int(lost.sum()),
-        "absent_by_release": missing.sum(axis=1).tolist(),
-        "known_absent": int(outside.sum()),
-        "no_value_left": int((lost & ~missing.any(axis=0) & ~outside).sum()),
-        **({} if nothing is None else {"nothing_known": int(unknown.sum())}),
-    }
-    prior, after = prior[:, is_found], posterior[is_found]
-    before = prior.min(axis=0)
-    people, vulnerable = len(after), int((before > after).sum())
+    after = posterior[posterior > 0]
     within = [int((after <= n).sum()) for n in PVP_CANDIDATES]
     return {
-        "candidates_before": _count_by_number(before),
-        "candidates_after": _count_by_number(after),
-        "prior": [float(candidates.mean()) for candidates in prior],
-        "posterior": float(after.mean()),
-        "mean_drop": float((before - after).mean()),
-        "vulnerable": vulnerable,
+        **summarise_drop(prior, posterior),
         "pvp": [
-            {"confidence": 1 / n, "people": number, "percent": 100 * number / people}
+            {"confidence": 1 / n, "people": number, "percent": 100 * number / len(after)}
             for n, number in zip(PVP_CANDIDATES, within, strict=True)
         ],
-        **absent,
-        "exposed_before": int((before == 1).sum()),
+        **count_absent(prior, posterior, outside, nothing_known),
+        "exposed_before": int((prior[:, posterior > 0].min(axis=0) == 1).sum()),
     }
 
 
@@ -343,11 +350,11 @@ def _compare_other_location(
     if location == "honest" and not _has_overlaps(evidence):
         return {}
     alternative = _collect_known_evidence(view, other)[1]
-    prior, posterior = alternative.narrowed()
+    prior, posterior = alternative.count_values_left()
     posterior[outside] = 0
     if not posterior.any() or (other == "honest" and not _has_overlaps(alternative)):
         return {}
-    numbers = _summarise_candidates(prior, posterior, outside, alternative.nothing)
+    numbers = _summarise_candidates(prior, posterior, outside, alternative.nothing_known)
     summary = {
         key: numbers[key] for key in ("prior", "posterior", "mean_drop", "vulnerable", "pvp")
     }
@@ -361,7 +368,7 @@ def _has_overlaps(honest: ValueEvidence) -> bool:
 
 def _count_right(evidence: ValueEvidence, exposed: NDArray[np.int64]) -> dict[str, int]:
     known = exposed[evidence.truth[exposed] != UNKNOWN]
-    right = evidence.weighed(known).best == evidence.truth[known]
+    right = evidence.weigh(known).likeliest == evidence.truth[known]
     return {"right": int(right.sum()), "exposed_known": len(known)}
 
 
@@ -454,26 +461,21 @@ def _build_example(
 def _build_step(
     view: View, evidence: ValueEvidence, j: int, person: int
 ) -> tuple[dict[str, Any], list[int]]:
-    release, near = view.releases[j], evidence.classes_fitting(j, person)
+    release, classes = view.releases[j], evidence.classes_fitting(j, person)
     histogram = evidence.histograms[j].take(evidence.classes(j, person))
     values = np.unique(histogram.value).tolist()
     step: dict[str, Any] = {
         "release": release.name,
-        "classes": near[:MAX_NAMED].tolist(),
-        "rows": int(release.rows[near].sum()),
+        "classes": classes[:MAX_NAMED].tolist(),
+        "rows": int(release.rows[classes].sum()),
         "values": len(values),
     }
     if view.show:
         step["named"] = _name_values(view, values)
         if release.labels is not None:
-            step["labels"] = [dict(release.labels(int(c))) for c in near[:MAX_NAMED]]
+            step["labels"] = [dict(release.labels(int(c))) for c in classes[:MAX_NAMED]]
     return step, values
 
 
 def _name_values(view: View, codes: Sequence[int]) -> list[str]:
     return [view.format_sensitive(code) for code in codes[:MAX_NAMED]]
-
-
-def _count_by_number(numbers: NDArray[Any]) -> dict[int, int]:
-    count = np.bincount(numbers)
-    return {int(n): int(count[n]) for n in np.flatnonzero(count)}

@@ -103,7 +103,7 @@ SUCCESS_EXPECTED = "success is what the adversary expects: which row is truly wh
 class _Picking:
     """How the more successful adversary fares, and how the others do."""
 
-    as_many: NDArray[np.float64]
+    effective_candidates: NDArray[np.float64]
     """Per person the rows among which it picks, each counted as it is likely; 0: none fits."""
     summary: dict[str, Any]
     """How sure it is at most (``highest``), and the share of people it is right about (``mean``);
@@ -149,19 +149,28 @@ def _pick_rows(
     is_found = even > 0
     if (np.diff(start) <= 1).all():
         return _Picking(even, _summarise_picks(even[is_found], 1 / even[is_found]))
-    near = Narrowest.of(start, classes, release.people, covered)
-    as_many = {EVEN: even, WEIGHED: near.effective_rows[key]}
-    holds = np.full(len(key), -1) if release.true_class is None else release.true_class
-    there = is_found & (holds >= 0)
-    if right is None or not there.any():
-        chance = {name: 1 / many[is_found] for name, many in as_many.items()}
-        return _choose_adversary(as_many, is_found, chance, {"counted": False})
-    own = holds[there]
-    hit = {EVEN: 1 / even[there], WEIGHED: near.chance_right(key[there], own)}
-    chance = {name: np.where(right[there], share, 0.0) for name, share in hit.items()}
-    known = _summarise_picks(release.people[own], 1 / release.people[own])
+    narrowest = Narrowest.of(start, classes, release.people, covered)
+    effective_candidates = {EVEN: even, WEIGHED: narrowest.effective_rows[key]}
+    true_class = np.full(len(key), -1) if release.true_class is None else release.true_class
+    is_in_release = is_found & (true_class >= 0)
+    if right is None or not is_in_release.any():
+        chance = {name: 1 / many[is_found] for name, many in effective_candidates.items()}
+        return _choose_adversary(effective_candidates, is_found, chance, {"counted": False})
+    own_class = true_class[is_in_release]
+    chance_by_adversary = {
+        EVEN: 1 / even[is_in_release],
+        WEIGHED: narrowest.chance_right(key[is_in_release], own_class),
+    }
+    chance = {
+        name: np.where(right[is_in_release], share, 0.0)
+        for name, share in chance_by_adversary.items()
+    }
+    assumed = _summarise_picks(release.people[own_class], 1 / release.people[own_class])
     return _choose_adversary(
-        as_many, is_found, chance, {"counted": True, "of": int(there.sum()), ASSUMED: known}
+        effective_candidates,
+        is_found,
+        chance,
+        {"counted": True, "of": int(is_in_release.sum()), ASSUMED: assumed},
     )
 
 
@@ -175,25 +184,32 @@ def _format_percent(share: float) -> str:
 
 
 def _choose_adversary(
-    as_many: dict[str, NDArray[np.float64]],
+    effective_candidates: dict[str, NDArray[np.float64]],
     is_found: NDArray[np.bool_],
     chance: dict[str, NDArray[np.float64]],
-    known: dict[str, Any],
+    scoring: dict[str, Any],
 ) -> _Picking:
-    """The more successful adversary, beside both, and what is known otherwise."""
-    each = {name: _summarise_picks(many[is_found], chance[name]) for name, many in as_many.items()}
-    best = max((EVEN, WEIGHED), key=lambda name: each[name]["mean"])
-    summary = {**each[best], "adversary": best, **each, **known}
-    counted = SUCCESS_COUNTED if known["counted"] else SUCCESS_EXPECTED
-    return _Picking(as_many[best], summary, best, (PICKING_ASSUMPTIONS[best], counted))
+    summaries = {
+        name: _summarise_picks(candidates[is_found], chance[name])
+        for name, candidates in effective_candidates.items()
+    }
+    best = max((EVEN, WEIGHED), key=lambda name: summaries[name]["mean"])
+    summary = {**summaries[best], "adversary": best, **summaries, **scoring}
+    counted = SUCCESS_COUNTED if scoring["counted"] else SUCCESS_EXPECTED
+    return _Picking(effective_candidates[best], summary, best, (PICKING_ASSUMPTIONS[best], counted))
 
 
-def _summarise_picks(as_many: NDArray[Any], chance: NDArray[np.float64]) -> dict[str, float]:
+def _summarise_picks(
+    effective_candidates: NDArray[Any], chance: NDArray[np.float64]
+) -> dict[str, float]:
     """The surest pick, and the share of people about whom picks are right.
 
     The exact sum, rounded once, does not depend on the order of the people.
     """
-    return {"highest": float(1 / as_many.min()), "mean": fsum(chance.tolist()) / len(chance)}
+    return {
+        "highest": float(1 / effective_candidates.min()),
+        "mean": fsum(chance.tolist()) / len(chance),
+    }
 
 
 # The attack.
@@ -223,8 +239,28 @@ def linking(
 ) -> Finding:
     """Join a release with a register; count who is matched and whose value is settled.
 
-    A ``location`` "assumed" is taken for "honest": who knows the class asks no register. What
-    such an adversary gains is told beside, where it is known which class holds whom.
+    Parameters
+    ----------
+    view
+        What the adversary has: one release, and a register of people.
+    rng
+        Not used: nothing is random.
+    location
+        ``honest`` or ``centroid``; "assumed" is taken for "honest", for who knows the class asks no
+        register. What such an adversary gains is told beside, where it is known which class holds
+        whom.
+
+    Returns
+    -------
+    Finding
+        How many people fit one row that nobody else fits, or rows that agree on the value.
+
+    Raises
+    ------
+    NobodyFoundError
+        Nobody of the register fits a row of the release.
+    InputError
+        There is no release or no register.
     """
     requested, location = location, "honest" if check_location(location) == "assumed" else location
     if not view.releases or view.people is None:
@@ -238,7 +274,7 @@ def linking(
         check = "check that the register and the release share columns and values"
         raise NobodyFoundError(
             "Nobody of the register fits a row of the release.",
-            f"{MEANS if match.means else check}.",
+            f"{MEANS if match.looks_averaged else check}.",
         )
     exposed = int((match.certain | match.settled).sum())
     order = match.worst_first()
@@ -269,7 +305,7 @@ class _Match:
     classes: NDArray[np.int64]
     key: NDArray[np.int64]
     """The number of each person's key."""
-    means: bool
+    looks_averaged: bool
     """Whether people fit nothing because the release gives means."""
     candidates: NDArray[np.int64]
     """Rows that fit each person, or people whom these rows are about."""
@@ -277,15 +313,15 @@ class _Match:
     """People of the register that fit each class."""
     certain: NDArray[np.bool_]
     """One row fits the person, and nobody else fits the row."""
-    agreed: NDArray[np.int32]
+    agreed_value: NDArray[np.int32]
     """The value that all rows that fit the person have, or all people in them; -1: none."""
-    holds: NDArray[np.int32] | None
+    true_class: NDArray[np.int32] | None
     """The class that truly holds each person, where it is known."""
 
     @classmethod
     def of(cls, view: View, release: ReleaseView, people: Targets, location: str) -> _Match:
-        each, key = group_by_key(people, view.axes, location)
-        start, classes = locate(release, view.axes, each, location)
+        distinct_people, key = group_by_key(people, view.axes, location)
+        start, classes = locate(release, view.axes, distinct_people, location)
         candidates, agreed = count_people_fitting(release, view.sensitive, (start, classes))
         covered = count_people_covered((start, classes), key, people, len(release.cells))
         certain = candidates == 1
@@ -293,52 +329,51 @@ class _Match:
         covered_once[1:] = np.cumsum(covered[classes] == 1)
         certain &= covered_once[start[1:]] > covered_once[start[:-1]]
         absent = candidates[key] == 0
-        means = location == "honest" and looks_like_means(release, view.axes, people.keys, absent)
-        some = BestRows.of(people, candidates[key], certain[key], agreed[key])
+        looks_averaged = location == "honest" and looks_like_means(
+            release, view.axes, people.keys, absent
+        )
+        best = BestRows.of(people, candidates[key], certain[key], agreed[key])
         return cls(
             view,
             release,
-            people.take(some.row),
+            people.take(best.row),
             start,
             classes,
-            key[some.row],
-            means,
-            some.candidates,
+            key[best.row],
+            looks_averaged,
+            best.candidates,
             covered,
-            some.certain,
-            some.agreed,
-            None if release.true_class is None else release.true_class[some.row],
+            best.certain,
+            best.agreed,
+            None if release.true_class is None else release.true_class[best.row],
         )
 
     @property
     def settled(self) -> NDArray[np.bool_]:
-        """Whether there is such a value."""
-        return self.agreed >= 0
+        return self.agreed_value >= 0
 
     @cached_property
     def right(self) -> NDArray[np.bool_] | None:
-        """Whether the class that truly holds each person fits them, where that is known."""
-        holds, size = self.holds, len(self.covered)
-        if holds is None:
+        true_class, size = self.true_class, len(self.covered)
+        if true_class is None:
             return None
-        of = np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
-        return (holds >= 0) & np.isin(self.key * size + holds, of * size + self.classes)
+        key_of_pair = np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
+        return (true_class >= 0) & np.isin(
+            self.key * size + true_class, key_of_pair * size + self.classes
+        )
 
     @cached_property
     def picking(self) -> _Picking:
-        """How often the row that is picked for a person is theirs."""
         located = self.start, self.classes
-        release = replace(self.release, true_class=self.holds)
+        release = replace(self.release, true_class=self.true_class)
         even = self.candidates.astype(np.float64)
         return _pick_rows(release, located, self.key, self.covered, self.right, even)
 
     def fitting(self, i: int) -> NDArray[np.int64]:
-        """The classes that person ``i`` fits."""
         return self.classes[self.start[self.key[i]] : self.start[self.key[i] + 1]]
 
     @property
     def learns(self) -> bool:
-        """Whether there is a sensitive value to learn."""
         return self.view.sensitive is not None and self.release.values is not None
 
     def compute_baseline(self) -> float:
@@ -353,8 +388,15 @@ class _Match:
 
     def worst_first(self) -> NDArray[np.int64]:
         """The people who fit some row: exposed twice, matched, settled; then who is surest."""
-        many = self.picking.as_many.round(9)  # sums of floats differ in the last digits
-        keys = (self.people.rows, np.where(many > 0, many, np.inf), ~self.settled, ~self.certain)
+        candidates = self.picking.effective_candidates.round(
+            9
+        )  # sums of floats differ in the last digits
+        keys = (
+            self.people.rows,
+            np.where(candidates > 0, candidates, np.inf),
+            ~self.settled,
+            ~self.certain,
+        )
         return np.lexsort(keys)[: int((self.candidates > 0).sum())]
 
 
@@ -380,18 +422,20 @@ def _build_details(match: _Match) -> dict[str, Any]:
         details["settled"] = int(match.settled.sum())
     if match.release.person is not None:
         details["counted"] = {"people": match.release.persons, "rows": len(match.release.class_)}
-    if match.holds is None or match.right is None:
+    if match.true_class is None or match.right is None:
         unknown["wrong_map"] = "which row is truly whose is not known"
     else:
-        details |= _score_by_truth(match, match.holds, match.right)
+        details |= _score_by_truth(match, match.true_class, match.right)
     if match.learns and match.people.values is not None:
         details |= _count_right_values(match, match.people.values)
     return details | ({"not_known": unknown} if unknown else {})
 
 
-def _score_by_truth(match: _Match, holds: NDArray[Any], right: NDArray[np.bool_]) -> dict[str, Any]:
+def _score_by_truth(
+    match: _Match, true_class: NDArray[Any], right: NDArray[np.bool_]
+) -> dict[str, Any]:
     """What only who knows the truth can say: rows that fit people but never the true ones."""
-    reached = np.bincount(holds[right], minlength=len(match.covered)) > 0
+    reached = np.bincount(true_class[right], minlength=len(match.covered)) > 0
     scored = {
         "wrong_map": _count_marked(match.release.rows, (match.covered > 0) & ~reached),
         "located_right": int(right.sum()),
@@ -401,13 +445,12 @@ def _score_by_truth(match: _Match, holds: NDArray[Any], right: NDArray[np.bool_]
         return scored
     values = match.release.histogram(match.view.sensitive)
     is_uniform = values.largest(values.count) == values.rows
-    return scored | {"settled_assumed": int(is_uniform[holds[holds >= 0]].sum())}
+    return scored | {"settled_assumed": int(is_uniform[true_class[true_class >= 0]].sum())}
 
 
 def _count_right_values(match: _Match, truth: NDArray[Any]) -> dict[str, int]:
-    """Of the people whose value is settled, of how many it is known, and how many truly have it."""
     true = truth[match.settled]
-    right = match.agreed[match.settled] == true
+    right = match.agreed_value[match.settled] == true
     return {"settled_right": int(right.sum()), "settled_known": int((true != UNKNOWN).sum())}
 
 
@@ -449,7 +492,7 @@ def _describe_ending(match: _Match) -> str:
     if not absent:
         return picked
     text = f"{picked}; {absent:,} of the {len(match.people):,} people asked for fit no row"
-    return f"{text} ({MEANS})" if match.means else text
+    return f"{text} ({MEANS})" if match.looks_averaged else text
 
 
 def _describe_example(match: _Match, i: int) -> str:
@@ -461,9 +504,9 @@ def _describe_example(match: _Match, i: int) -> str:
         else f"{candidates:,} {unit}"
     )
     parts = [f"Row {match.people.rows[i]:,} of the register fits {rows} of the release"]
-    many = float(match.picking.as_many[i])
-    if match.picking.adversary == WEIGHED and many < candidates:
-        parts.append(f"one of the narrowest class is theirs with a chance of 1 in {many:.3g}")
+    effective = float(match.picking.effective_candidates[i])
+    if match.picking.adversary == WEIGHED and effective < candidates:
+        parts.append(f"one of the narrowest class is theirs with a chance of 1 in {effective:.3g}")
     if match.certain[i]:
         parts.append("nobody else of the register fits that row")
     if match.settled[i] and match.view.sensitive is not None:
@@ -474,7 +517,7 @@ def _describe_example(match: _Match, i: int) -> str:
 
 
 def _name_value(match: _Match, i: int) -> str:
-    return match.view.format_sensitive(int(match.agreed[i]))
+    return match.view.format_sensitive(int(match.agreed_value[i]))
 
 
 def _build_witness(match: _Match, i: int) -> dict[str, Any]:

@@ -72,7 +72,32 @@ ASSUMPTIONS = (
 def minimality(
     view: View, *, rng: np.random.Generator | None = None, worlds: int = 200, classes: int = 50
 ) -> Finding:
-    """Rule out the ways to hand out a class's values that the method would have cut further."""
+    """Rule out the ways to hand out a class's values that the method would have cut further.
+
+    Parameters
+    ----------
+    view
+        What the adversary has: one release, exactly its people, and the method that made it.
+    rng
+        Draws classes and worlds.
+    worlds
+        How many worlds are tried of a class, on average.
+    classes
+        How many classes are examined at most.
+
+    Returns
+    -------
+    Finding
+        Of how many people in the examined classes a value is more certain than by the class alone.
+
+    Raises
+    ------
+    InputError
+        The people or the method are missing, another method made the release, or no possible world
+        was found.
+    NobodyFoundError
+        In no class as many people are known as it has rows.
+    """
     release, values = get_single_release(view)
     if view.people is None or view.method is None:
         raise InputError(
@@ -83,45 +108,50 @@ def minimality(
     worlds, classes = OPTIONS["worlds"](worlds), OPTIONS["classes"](classes)
     class_of, usable = find_full_classes(release, view.people)
     chosen = rng.permutation(_order_classes(release, usable))[:classes]
-    handed = _Combinations.of(view, release)
-    tried = [_ClassWorlds.of(view, release, handed, class_of, int(number)) for number in chosen]
-    _try_worlds(tried, worlds, worlds * classes, rng)
-    examined = [class_ for class_ in tried if class_.left]
-    held = handed.held_by(view.people)
-    wrong = [class_ for class_ in tried if class_.contradicted(held)]
+    combinations = _Combinations.of(view, release)
+    attempted = [
+        _ClassWorlds.of(view, release, combinations, class_of, int(number)) for number in chosen
+    ]
+    _try_worlds(attempted, worlds, worlds * classes, rng)
+    examined = [class_ for class_ in attempted if class_.n_possible]
+    held = combinations.find_held(view.people)
+    contradicted = [class_ for class_ in attempted if class_.contradicted(held)]
     if not examined:
-        raise _nothing_measured_error(tried, wrong)
-    others = [class_ for class_ in tried if not class_.left and class_ not in wrong]
+        raise _nothing_measured_error(attempted, contradicted)
+    not_measured = [
+        class_ for class_ in attempted if not class_.n_possible and class_ not in contradicted
+    ]
     details = {
         "classes": len(usable),
         "skipped_classes": int((~usable).sum()),
         "examined_classes": len(examined),
         "exact_classes": sum(class_.exact for class_ in examined),
-        "contradicted_classes": len(wrong),
-        "unmeasured_classes": len(others),
-        "unmeasured_people": sum(len(class_.members) for class_ in others),
-        "unmeasured_worlds": sum(class_.tried for class_ in others),
+        "contradicted_classes": len(contradicted),
+        "unmeasured_classes": len(not_measured),
+        "unmeasured_people": sum(len(class_.members) for class_ in not_measured),
+        "unmeasured_worlds": sum(class_.tried for class_ in not_measured),
         "worlds": sum(class_.tried for class_ in examined),
-        "worlds_kept": float(np.mean([class_.kept_weight / class_.weight for class_ in examined])),
+        "worlds_kept": float(
+            np.mean([class_.possible_weight / class_.weight for class_ in examined])
+        ),
         "classes_that_rule_out_nothing": sum(class_.rules_out_nothing for class_ in examined),
     }
     return _build_finding(view, values, _Outcome.of_classes(examined), details)
 
 
 def _nothing_measured_error(
-    tried: Sequence[_ClassWorlds], wrong: Sequence[_ClassWorlds]
+    attempted: Sequence[_ClassWorlds], contradicted: Sequence[_ClassWorlds]
 ) -> InputError:
-    """Why no class could be examined: another method made it, or possible worlds are too rare."""
-    if len(wrong) == len(tried):
+    if len(contradicted) == len(attempted):
         return InputError(
-            f"The method would have cut each of the {len(tried):,} examined classes further, so "
-            "it did not make this release.",
+            f"The method would have cut each of the {len(attempted):,} examined classes further, "
+            "so it did not make this release.",
             "give the method and rule that made it, and exactly the people in it.",
         )
     return InputError(
-        f"None of the {sum(class_.tried for class_ in tried):,} ways tried to hand out the "
+        f"None of the {sum(class_.tried for class_ in attempted):,} ways tried to hand out the "
         "values of "
-        f"{len(tried):,} classes is possible, so nothing was measured. The fewer ways are "
+        f"{len(attempted):,} classes is possible, so nothing was measured. The fewer ways are "
         "possible, the more they tell.",
         "try more: worlds=2000.",
     )
@@ -144,13 +174,13 @@ class _Combinations:
     is.
     """
 
-    looked: tuple[Axis, ...]
+    method_columns: tuple[Axis, ...]
     """The columns that the method looks at, which are the first of a combination."""
     combinations: NDArray[np.int32]
     """(columns, combinations): the distinct combinations of values ..."""
     of_row: NDArray[np.int64]
     """... and which of them each row of the release is."""
-    learnt: int
+    sensitive_place: int
     """The place of the column to learn in a combination."""
     totals: tuple[NDArray[np.int64], ...]
     """By column looked at how many rows of the whole release have each value."""
@@ -159,35 +189,35 @@ class _Combinations:
     def of(cls, view: View, release: ReleaseView) -> _Combinations:
         assert view.sensitive is not None
         assert release.values is not None
-        looked, codes = view.judged, release.judged
-        if not looked or codes is None:
-            looked, codes = (view.sensitive,), release.values[np.newaxis]
-        names = [axis.name for axis in looked]
+        method_columns, codes = view.judged, release.judged
+        if not method_columns or codes is None:
+            method_columns, codes = (view.sensitive,), release.values[np.newaxis]
+        names = [axis.name for axis in method_columns]
         if view.sensitive.name not in names:
             names.append(view.sensitive.name)
             codes = np.concatenate([codes, release.values[np.newaxis]])
         combinations, of_row = np.unique(codes, axis=1, return_inverse=True)
         totals = (
             np.bincount(column, minlength=axis.size).astype(np.int64)
-            for axis, column in zip(looked, codes, strict=False)
+            for axis, column in zip(method_columns, codes, strict=False)
         )
-        learnt = names.index(view.sensitive.name)
-        return cls(looked, combinations, of_row.reshape(-1), learnt, tuple(totals))
+        sensitive_place = names.index(view.sensitive.name)
+        return cls(method_columns, combinations, of_row.reshape(-1), sensitive_place, tuple(totals))
 
-    def held_by(self, people: Targets) -> NDArray[np.int64] | None:
+    def find_held(self, people: Targets) -> NDArray[np.int64] | None:
         """The combination that each person truly has, -1 where none is; None: it is not known."""
-        true = people.judged
-        if true is None or people.values is None:
-            true = None if people.values is None else people.values[np.newaxis]
-        elif len(self.combinations) > len(true):
-            true = np.concatenate([true, people.values[np.newaxis]])
-        if true is None or len(true) != len(self.combinations):
+        true_values = people.judged
+        if true_values is None or people.values is None:
+            true_values = None if people.values is None else people.values[np.newaxis]
+        elif len(self.combinations) > len(true_values):
+            true_values = np.concatenate([true_values, people.values[np.newaxis]])
+        if true_values is None or len(true_values) != len(self.combinations):
             return None
-        both, number = np.unique(
-            np.concatenate([self.combinations, true], axis=1), axis=1, return_inverse=True
+        distinct, number = np.unique(
+            np.concatenate([self.combinations, true_values], axis=1), axis=1, return_inverse=True
         )
         number, size = number.reshape(-1), self.combinations.shape[1]
-        place = np.full(both.shape[1], -1, np.int64)
+        place = np.full(distinct.shape[1], -1, np.int64)
         place[number[:size]] = np.arange(size)
         return np.asarray(place[number[size:]])
 
@@ -210,17 +240,17 @@ class _ClassWorlds:
     counts: NDArray[np.int64]
     value: NDArray[np.int32]
     """... and the value to learn that each of them has."""
-    possible: Callable[[NDArray[np.int64]], bool]
-    times: NDArray[Any]
+    is_possible: Callable[[NDArray[np.int64]], bool]
+    weighted_counts: NDArray[Any]
     """(keys, values): the sum of the possible worlds by their weights, in whole numbers."""
     exact: bool = False
     """Whether all worlds were tried."""
     tried: int = 0
-    left: int = 0
+    n_possible: int = 0
     """How many of the worlds tried are possible."""
     weight: int = 0
     """The weight of the worlds tried (the ways to hand out values that each stands for) ..."""
-    kept_weight: int = 0
+    possible_weight: int = 0
     """... and of those that are possible."""
 
     @classmethod
@@ -228,7 +258,7 @@ class _ClassWorlds:
         cls,
         view: View,
         release: ReleaseView,
-        handed: _Combinations,
+        combinations: _Combinations,
         class_of: NDArray[Any],
         number: int,
     ) -> _ClassWorlds:
@@ -236,98 +266,107 @@ class _ClassWorlds:
         members = np.flatnonzero(class_of == number)
         keys, key = np.unique(view.people.keys[:, members], axis=1, return_inverse=True)
         order = np.argsort(key, kind="stable")  # whatever the order of the targets
-        rows = handed.of_row[release.class_ == number]
+        rows = combinations.of_row[release.class_ == number]
         codes, counts = np.unique(rows, return_counts=True)
-        times = np.zeros((keys.shape[1], len(codes)), dtype=object)
-        possible = _build_test(view, handed, keys, codes)
-        value = handed.combinations[handed.learnt, codes]
-        return cls(number, members[order], key[order], codes, counts, value, possible, times)
+        weighted_counts = np.zeros((keys.shape[1], len(codes)), dtype=object)
+        is_possible = _build_test(view, combinations, keys, codes)
+        value = combinations.combinations[combinations.sensitive_place, codes]
+        return cls(
+            number, members[order], key[order], codes, counts, value, is_possible, weighted_counts
+        )
 
     @property
     def rules_out_nothing(self) -> bool:
-        """Every world that was tried is possible."""
-        return self.left == self.tried
+        return self.n_possible == self.tried
 
     @property
     def sizes(self) -> NDArray[np.int64]:
-        """How many people have each key."""
         return np.bincount(self.key)
 
     @property
     def prior(self) -> float:
-        """The share of the most common value."""
         return float(self.by_value[1].max() / self.counts.sum())
 
     @property
     def by_value(self) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[Any]]:
-        """The values to learn in the class, how many rows have each, and ``times`` by value."""
-        values, at = np.unique(self.value, return_inverse=True)
-        counts = np.bincount(at, weights=self.counts).astype(np.int64)
-        times = np.zeros((len(values), len(self.times)), dtype=object)
-        np.add.at(times, at, self.times.T)
-        return values, counts, times.T
+        """The values in the class, how many rows have each, and ``weighted_counts`` by value."""
+        values, value_number = np.unique(self.value, return_inverse=True)
+        counts = np.bincount(value_number, weights=self.counts).astype(np.int64)
+        weighted_counts = np.zeros((len(values), len(self.weighted_counts)), dtype=object)
+        np.add.at(weighted_counts, value_number, self.weighted_counts.T)
+        return values, counts, weighted_counts.T
 
-    def ways(self, most: int) -> int:
+    def count_worlds(self, limit: int) -> int:
         """How many worlds there are, if at most so many; else more than that."""
-        return count_fillings(self.sizes.tolist(), tuple(self.counts.tolist()), most)
+        return count_fillings(self.sizes.tolist(), tuple(self.counts.tolist()), limit)
 
     def draw(self, worlds: int, rng: np.random.Generator) -> int:
         """Hand out the values at random so many times more; returns how many times."""
         size = len(self.codes)
         values = np.repeat(np.arange(size), self.counts)
         for world in rng.permuted(np.tile(values, (worlds, 1)), axis=1):
-            pairs = np.bincount(self.key * size + world, minlength=self.times.size)
-            self._add(pairs.reshape(self.times.shape), 1)
+            pairs = np.bincount(self.key * size + world, minlength=self.weighted_counts.size)
+            self._add_world(pairs.reshape(self.weighted_counts.shape), 1)
         return worlds
 
     def try_all(self) -> int:
         """Forget what was drawn and try every world; returns how many there are."""
-        self.exact, self.times[:] = True, 0
-        self.tried = self.left = self.weight = self.kept_weight = 0
-        ways = prod(map(factorial, self.sizes.tolist()))
+        self.exact, self.weighted_counts[:] = True, 0
+        self.tried = self.n_possible = self.weight = self.possible_weight = 0
+        orderings = prod(map(factorial, self.sizes.tolist()))
         for world in iterate_fillings(self.sizes.tolist(), tuple(self.counts.tolist())):
-            same = prod(factorial(count) for row in world for count in row)
-            self._add(np.array(world, dtype=np.int64), ways // same)
+            orderings_alike = prod(factorial(count) for row in world for count in row)
+            self._add_world(np.array(world, dtype=np.int64), orderings // orderings_alike)
         return self.tried
 
-    def _add(self, world: NDArray[np.int64], weight: int) -> None:
+    def _add_world(self, world: NDArray[np.int64], weight: int) -> None:
         self.tried, self.weight = self.tried + 1, self.weight + weight
-        if self.possible(world):
-            self.left, self.kept_weight = self.left + 1, self.kept_weight + weight
-            self.times += world.astype(object) * weight
+        if self.is_possible(world):
+            self.n_possible, self.possible_weight = (
+                self.n_possible + 1,
+                self.possible_weight + weight,
+            )
+            self.weighted_counts += world.astype(object) * weight
 
     def contradicted(self, held: NDArray[np.int64] | None) -> bool:
         """Whether no world is possible, or none is known to be and the true one is not.
 
         ``held`` are the combinations that people truly have, where that is known.
         """
-        if self.left or self.exact or held is None:
-            return self.exact and not self.left
-        at = np.searchsorted(self.codes, held[self.members]).clip(max=len(self.codes) - 1)
-        true = np.zeros(self.times.shape, dtype=np.int64)
-        np.add.at(true, (self.key, at), self.codes[at] == held[self.members])
-        return np.array_equal(true.sum(axis=0), self.counts) and not self.possible(true)
+        if self.n_possible or self.exact or held is None:
+            return self.exact and not self.n_possible
+        place = np.searchsorted(self.codes, held[self.members]).clip(max=len(self.codes) - 1)
+        true_world = np.zeros(self.weighted_counts.shape, dtype=np.int64)
+        np.add.at(true_world, (self.key, place), self.codes[place] == held[self.members])
+        return np.array_equal(true_world.sum(axis=0), self.counts) and not self.is_possible(
+            true_world
+        )
 
-    def likeliest(self, doubt: float) -> tuple[NDArray[Any], ...]:
+    def find_likeliest(self, significance: float) -> tuple[NDArray[Any], ...]:
         """By key: the likeliest value, its posterior, the lower end of that, and whether it is
         above what the class alone says of any value.
         """
-        sizes, size = self.sizes.astype(object), int(self.counts.sum())
-        values, counts, times = self.by_value
+        sizes, n_rows = self.sizes.astype(object), int(self.counts.sum())
+        values, counts, weighted_counts = self.by_value
         if self.rules_out_nothing:  # the class's own shares, without the noise of the draw
             best = np.full(len(sizes), counts.argmax())
-            share = np.full(len(sizes), self.prior)
-            return values[best], share, share, share > self.prior
-        shares = np.asarray(times / (sizes * self.kept_weight)[:, np.newaxis], np.float64)
-        best, share = shares.argmax(axis=1), shares.max(axis=1)
-        if self.exact:  # compared in whole numbers
-            more = times[np.arange(len(best)), best] * size
-            above = more > sizes * self.kept_weight * int(counts.max())
-            return values[best], share, share, above.astype(np.bool_)
-        lower = np.array(
-            [wilson_interval(chance * self.left, self.left, doubt)[0] for chance in share]
+            posterior = np.full(len(sizes), self.prior)
+            return values[best], posterior, posterior, posterior > self.prior
+        posteriors = np.asarray(
+            weighted_counts / (sizes * self.possible_weight)[:, np.newaxis], np.float64
         )
-        return values[best], share, lower, lower > self.prior
+        best, posterior = posteriors.argmax(axis=1), posteriors.max(axis=1)
+        if self.exact:  # compared in whole numbers
+            support = weighted_counts[np.arange(len(best)), best] * n_rows
+            above = support > sizes * self.possible_weight * int(counts.max())
+            return values[best], posterior, posterior, above.astype(np.bool_)
+        posterior_low = np.array(
+            [
+                wilson_interval(chance * self.n_possible, self.n_possible, significance)[0]
+                for chance in posterior
+            ]
+        )
+        return values[best], posterior, posterior_low, posterior_low > self.prior
 
 
 def _try_worlds(
@@ -336,48 +375,50 @@ def _try_worlds(
     """Draw a few worlds of each class; where any are ruled out, try all if the budget allows it,
     beginning where none is possible yet, and draw more of the others.
     """
-    few = min(TRIAL_WORLDS, worlds)
-    budget -= sum(class_.draw(few, rng) for class_ in classes)
-    telling = [
-        (class_.left > 0, class_.ways(budget), class_)
+    trial_worlds = min(TRIAL_WORLDS, worlds)
+    budget -= sum(class_.draw(trial_worlds, rng) for class_ in classes)
+    informative = [
+        (class_.n_possible > 0, class_.count_worlds(budget), class_)
         for class_ in classes
-        if class_.left < class_.tried
+        if class_.n_possible < class_.tried
     ]
-    telling.sort(key=lambda known: known[:2])
-    open_ = []
-    for i, (_, ways, class_) in enumerate(telling):
-        if ways <= budget // min(2, len(telling) - i):  # half, so that something is left for others
+    informative.sort(key=lambda entry: entry[:2])
+    unfinished = []
+    for i, (_, n_worlds, class_) in enumerate(informative):
+        if n_worlds <= budget // min(
+            2, len(informative) - i
+        ):  # half, so that something is left for others
             budget -= class_.try_all()
         else:
-            open_.append(class_)
-    while open_ and (more := min(few, budget // len(open_))):
-        budget -= sum(class_.draw(more, rng) for class_ in open_)
-        open_ = [class_ for class_ in open_ if class_.tried < MAX_TIMES_WORLDS * worlds]
+            unfinished.append(class_)
+    while unfinished and (more := min(trial_worlds, budget // len(unfinished))):
+        budget -= sum(class_.draw(more, rng) for class_ in unfinished)
+        unfinished = [class_ for class_ in unfinished if class_.tried < MAX_TIMES_WORLDS * worlds]
 
 
 def _build_test(
-    view: View, handed: _Combinations, keys: NDArray[Any], codes: NDArray[np.int64]
+    view: View, combinations: _Combinations, keys: NDArray[Any], codes: NDArray[np.int64]
 ) -> Callable[[NDArray[np.int64]], bool]:
     """Whether the method would leave a class's people whole in a world."""
     assert view.method is not None
-    method, known = view.method, dict[bytes, bool]()
+    method, answers = view.method, dict[bytes, bool]()
 
-    def answer(world: NDArray[np.int64]) -> bool:
-        if (same := world.tobytes()) not in known:
+    def is_possible(world: NDArray[np.int64]) -> bool:
+        if (world_key := world.tobytes()) not in answers:
             key, row = np.nonzero(world)
-            values = handed.combinations[: len(handed.looked), codes[row]]
+            values = combinations.combinations[: len(combinations.method_columns), codes[row]]
             tally = Tally(
                 view.axes,
-                handed.looked,
+                combinations.method_columns,
                 keys[:, key],
                 np.ascontiguousarray(values),
                 world[key, row],
-                reference=handed.totals,
+                reference=combinations.totals,
             )
-            known[same] = _leaves_whole(method, tally)
-        return known[same]
+            answers[world_key] = _leaves_whole(method, tally)
+        return answers[world_key]
 
-    return answer
+    return is_possible
 
 
 def _leaves_whole(method: Callable[[Tally], Cut], people: Tally) -> bool:
@@ -400,19 +441,20 @@ class _Outcome:
     """What each person's class alone says of any value at most."""
     value: NDArray[np.int32]
     """The likeliest value of each person ..."""
-    share: NDArray[np.float64]
+    posterior: NDArray[np.float64]
     """... its posterior, and the lower end of that."""
-    lower: NDArray[np.float64]
+    posterior_low: NDArray[np.float64]
     exposed: NDArray[np.bool_]
     """Who has a value more certain than any is by the class alone, beyond chance."""
 
     @classmethod
     def of_classes(cls, classes: list[_ClassWorlds]) -> _Outcome:
-        """Put the classes' people side by side and judge all their posteriors together."""
         drawn = [class_ for class_ in classes if not (class_.exact or class_.rules_out_nothing)]
-        doubt = SIGNIFICANCE / max(sum(class_.by_value[2].size for class_ in drawn), 1)
+        significance = SIGNIFICANCE / max(sum(class_.by_value[2].size for class_ in drawn), 1)
         of = np.repeat(np.arange(len(classes)), [len(class_.members) for class_ in classes])
-        judged = ([part[class_.key] for part in class_.likeliest(doubt)] for class_ in classes)
+        judged = (
+            [part[class_.key] for part in class_.find_likeliest(significance)] for class_ in classes
+        )
         parts = (np.concatenate(part) for part in zip(*judged, strict=True))
         prior = np.array([class_.prior for class_ in classes])[of]
         person = np.concatenate([class_.members for class_ in classes])
@@ -420,26 +462,26 @@ class _Outcome:
 
     def worst_first(self, people: Targets) -> NDArray[np.int64]:
         """The exposed, then the others; each by gain, posterior and row."""
-        gain = self.share - self.prior
-        return np.lexsort((people.rows[self.person], -self.share, -gain, ~self.exposed))
+        gain = self.posterior - self.prior
+        return np.lexsort((people.rows[self.person], -self.posterior, -gain, ~self.exposed))
 
 
 def _build_finding(
     view: View, values: Histogram, outcome: _Outcome, details: dict[str, Any]
 ) -> Finding:
     assert view.people is not None
-    order, hit = outcome.worst_first(view.people), outcome.exposed
+    order, is_exposed = outcome.worst_first(view.people), outcome.exposed
     worst = int(order[0])
-    details["largest_gain"] = float((outcome.share - outcome.prior).max())
+    details["largest_gain"] = float((outcome.posterior - outcome.prior).max())
     if view.people.values is not None:
         truth = view.people.values[outcome.person]
-        details["exposed_right"] = int((outcome.value == truth)[hit].sum())
-        details["exposed_known"] = int((truth != UNKNOWN)[hit].sum())
+        details["exposed_right"] = int((outcome.value == truth)[is_exposed].sum())
+        details["exposed_known"] = int((truth != UNKNOWN)[is_exposed].sum())
     return Finding(
         attack="minimality",
-        people=len(hit),
-        exposed=int(hit.sum()),
-        sure=float(outcome.share[worst]),
+        people=len(is_exposed),
+        exposed=int(is_exposed.sum()),
+        sure=float(outcome.posterior[worst]),
         guessing=float(values.total.max() / values.total.sum()),
         sentence=_describe(values, outcome, details),
         defence="use a rule that does not depend on who has which value (k-anonymity), a method "
@@ -453,11 +495,11 @@ def _build_finding(
 
 
 def _describe(values: Histogram, outcome: _Outcome, details: dict[str, Any]) -> str:
-    hit, examined = outcome.exposed, len(outcome.classes)
+    people, examined = len(outcome.exposed), len(outcome.classes)
     text = (
-        f"Knowing the method makes the {values.axis.name} of {hit.sum():,} of {len(hit):,} people "
-        f"more certain than their class does (examined: {examined:,} of {details['classes']:,} "
-        "classes)"
+        f"Knowing the method makes the {values.axis.name} of {outcome.exposed.sum():,} of "
+        f"{people:,} people more certain than their class does (examined: {examined:,} of "
+        f"{details['classes']:,} classes)"
     )
     if details["classes_that_rule_out_nothing"] == examined:
         text += ": the method leaves these classes whole whoever has which value"
@@ -483,8 +525,8 @@ def _describe_example(view: View, values: Histogram, outcome: _Outcome, i: int) 
         f"{class_.prior:.0%} likely. Of {'all ' if class_.exact else ''}{class_.tried:,} ways "
         "to hand out "
         f"its values{'' if class_.exact else ', drawn at random,'} the method would have left the "
-        f"class whole in {class_.left:,}, "
-        f"and then the person has the same one{value} with a chance of {outcome.share[i]:.0%}."
+        f"class whole in {class_.n_possible:,}, "
+        f"and then the person has the same one{value} with a chance of {outcome.posterior[i]:.0%}."
     )
 
 
@@ -497,11 +539,11 @@ def _build_witness(view: View, outcome: _Outcome, i: int) -> dict[str, Any]:
         "class": class_.number,
         "rows": len(class_.members),
         "worlds": class_.tried,
-        "worlds_kept": class_.left,
+        "worlds_kept": class_.n_possible,
         "exact": class_.exact,
         "prior": class_.prior,
-        "posterior": float(outcome.share[i]),
-        "posterior_at_least": float(outcome.lower[i]),
+        "posterior": float(outcome.posterior[i]),
+        "posterior_at_least": float(outcome.posterior_low[i]),
         **value,
         **show_labels(view, class_.number),
     }

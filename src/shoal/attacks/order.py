@@ -79,7 +79,7 @@ class _RowByRow(NamedTuple):
 
     cells: Cells
     """The meet of each row's cells."""
-    alike: Ints
+    rows_alike: Ints
     """How many rows have the same meet; of a row that is not comparable, all have."""
     class_rows: Ints
     """How many rows the smaller of the row's two classes has."""
@@ -89,16 +89,35 @@ class _RowByRow(NamedTuple):
     @property
     def unique(self) -> Ints:
         """Rows that are alone now and were so in neither release; from the largest class first."""
-        rows = np.flatnonzero((self.alike == 1) & (self.class_rows > 1))
+        rows = np.flatnonzero((self.rows_alike == 1) & (self.class_rows > 1))
         return rows[np.lexsort((rows, -self.class_rows[rows]))]
 
 
 def order(view: View, *, rng: np.random.Generator | None = None, draws: int = 999) -> Finding:
     """Put the two releases side by side, and count who is alone afterwards.
 
-    The order found is compared with ``draws`` random ones. The adversary is as sure of a row as
-    1 / (1 + p) of the order, divided by the rows with the same meet; who guesses takes any row of
-    a class.
+    Parameters
+    ----------
+    view
+        What the adversary has: two releases with equally many rows.
+    rng
+        Draws the random orders.
+    draws
+        With how many random orders the given one is compared.
+
+    Returns
+    -------
+    Finding
+        How many rows are alone with what both releases say, if their order is the same. The
+        adversary is as sure of a row as 1 / (1 + p) of the order, divided by the rows with the same
+        meet; the baseline takes any row of a class.
+
+    Raises
+    ------
+    InputError
+        The releases have different numbers of rows.
+    UsageError
+        So few draws cannot tell an order from chance.
     """
     first, second = require_two_releases(view)
     if len(first.class_) != len(second.class_):
@@ -129,39 +148,43 @@ def order(view: View, *, rng: np.random.Generator | None = None, draws: int = 99
 
 
 def _test_order(view: View, rng: np.random.Generator, draws: int) -> _OrderTest:
-    """The share of comparable rows as they stand, and in random orders."""
     rows = len(view.releases[0].class_)
     compared = min(rows, MAX_ROWS_PER_DRAW)
     numbers = number_shared_values(view)
     comparable = _share_comparable(view, numbers, np.arange(rows), np.arange(rows))
     chance = np.empty(draws)
     for draw in range(draws):
-        mine = rng.choice(rows, compared, replace=False) if rows > compared else np.arange(rows)
+        first_rows = (
+            rng.choice(rows, compared, replace=False) if rows > compared else np.arange(rows)
+        )
         chance[draw] = _share_comparable(
-            view, numbers, mine, rng.choice(rows, compared, replace=False)
+            view, numbers, first_rows, rng.choice(rows, compared, replace=False)
         )
     as_many = int((chance >= comparable).sum())
     return _OrderTest(comparable, float(chance.mean()), (1 + as_many) / (1 + draws))
 
 
-def _share_comparable(view: View, numbers: tuple[Ints, Ints], mine: Ints, theirs: Ints) -> float:
-    """The share of comparable rows among these rows of the first and those of the second."""
+def _share_comparable(
+    view: View, numbers: tuple[Ints, Ints], first_rows: Ints, second_rows: Ints
+) -> float:
     first, second = view.releases
-    _, met = meet(first.cells.take(first.class_[mine]), second.cells.take(second.class_[theirs]))
-    return float((met & (numbers[0][mine] == numbers[1][theirs])).mean())
+    _, is_meeting = meet(
+        first.cells.take(first.class_[first_rows]), second.cells.take(second.class_[second_rows])
+    )
+    return float((is_meeting & (numbers[0][first_rows] == numbers[1][second_rows])).mean())
 
 
 def _meet_row_by_row(view: View) -> _RowByRow:
     first, second = view.releases
-    mine, theirs = first.cells.take(first.class_), second.cells.take(second.class_)
-    cells, met = meet(mine, theirs)
+    first_cells, second_cells = first.cells.take(first.class_), second.cells.take(second.class_)
+    cells, is_meeting = meet(first_cells, second_cells)
     values = number_shared_values(view)
-    comparable = met & (values[0] == values[1])
-    number = Cells.joined([cells, mine, theirs]).unique()[1].reshape(3, -1)
-    alike = np.bincount(number[0][comparable], minlength=number.max() + 1)[number[0]]
+    comparable = is_meeting & (values[0] == values[1])
+    number = Cells.joined([cells, first_cells, second_cells]).unique()[1].reshape(3, -1)
+    rows_alike = np.bincount(number[0][comparable], minlength=number.max() + 1)[number[0]]
     return _RowByRow(
         cells,
-        np.where(comparable, alike, len(alike)),
+        np.where(comparable, rows_alike, len(rows_alike)),
         np.minimum(first.rows[first.class_], second.rows[second.class_]),
         comparable & (number[0] != number[1]) & (number[0] != number[2]),
     )
@@ -171,11 +194,11 @@ def _report_recovered(
     view: View, test: _OrderTest, row_by_row: _RowByRow, guessing: float, details: dict[str, Any]
 ) -> Finding:
     unique_rows, k = row_by_row.unique, min(details["k_before"])
-    after = min(k, int(row_by_row.alike.min()))
-    unique, recovered = int((row_by_row.alike == 1).sum()), int(row_by_row.narrower.sum())
+    after = min(k, int(row_by_row.rows_alike.min()))
+    unique, recovered = int((row_by_row.rows_alike == 1).sum()), int(row_by_row.narrower.sum())
     return Finding(
         attack="order",
-        people=len(row_by_row.alike),
+        people=len(row_by_row.rows_alike),
         exposed=len(unique_rows),
         sure=max(test.belief / after, 1 / k),
         guessing=guessing,
@@ -193,7 +216,7 @@ def _report_recovered(
 
 def _describe(view: View, test: _OrderTest, row_by_row: _RowByRow, recovered: int) -> str:
     first, second = view.releases
-    rows, unique = len(row_by_row.alike), len(row_by_row.unique)
+    rows, unique = len(row_by_row.rows_alike), len(row_by_row.unique)
     if test.order == "same":
         return (
             f"{first.name} and {second.name} have their rows in one order (all are comparable, by "
@@ -218,13 +241,13 @@ def _report_other_order(
     rows, k = len(first.class_), min(details["k_before"])
     why = f"{test.comparable:.1%} of their rows are comparable, by chance {test.by_chance:.1%}"
     if test.p < SIGNIFICANCE:
-        says = (
+        sentence = (
             f"{first.name} and {second.name} agree in their order more than by chance ({why}; "
             f"p = {test.p:.3g}), but not in every row, so that no row is counted as recovered; "
             f"{len(row_by_row.unique):,} would be alone side by side."
         )
     else:
-        says = (
+        sentence = (
             f"The order of {first.name} and {second.name} says nothing: {why} (p = {test.p:.3g})."
         )
     before = max(details["unique_before"])
@@ -234,7 +257,7 @@ def _report_other_order(
         exposed=0,
         sure=1 / k,
         guessing=guessing,
-        sentence=says,
+        sentence=sentence,
         defence=DEFENCE,
         example=f"Row 1 of release 1 stays one of {first.rows[first.class_[0]]:,} rows of its "
         "class.",
@@ -251,13 +274,15 @@ def _describe_example(view: View, row_by_row: _RowByRow) -> str:
         f"Row {row + 1:,} stands in a class of {first.rows[first.class_[row]]:,} rows in "
         "release 1 and "
         f"of {second.rows[second.class_[row]]:,} in release 2. What both say together is true of "
-        f"{describe_rows(int(row_by_row.alike[row]), labels)}"
+        f"{describe_rows(int(row_by_row.rows_alike[row]), labels)}"
     )
 
 
 def _find_worst_row(row_by_row: _RowByRow) -> int:
     """The first exposed row, or else the one that is hidden among fewest."""
-    return int(row_by_row.unique[0]) if len(row_by_row.unique) else int(row_by_row.alike.argmin())
+    return (
+        int(row_by_row.unique[0]) if len(row_by_row.unique) else int(row_by_row.rows_alike.argmin())
+    )
 
 
 def _build_witness(view: View, row_by_row: _RowByRow) -> dict[str, Any]:
@@ -266,6 +291,6 @@ def _build_witness(view: View, row_by_row: _RowByRow) -> dict[str, Any]:
     return {
         "row": row + 1,
         "releases": [describe_class(each, int(each.class_[row]), number) for each in view.releases],
-        "linked_rows": int(row_by_row.alike[row]),
+        "linked_rows": int(row_by_row.rows_alike[row]),
         **({"labels": labels} if labels else {}),
     }

@@ -62,27 +62,44 @@ def skewness(
     sure: Number = 0.5,
     times: Number = 2,
 ) -> Finding:
-    """Find the rows whose class makes their value likely, and much more so than the table."""
+    """Find the rows whose class makes their value likely, and much more so than the table.
+
+    Parameters
+    ----------
+    view
+        What the adversary has: one release, with a sensitive column to learn.
+    rng
+        Not used: nothing is random.
+    sure
+        How likely the class must make the value at least.
+    times
+        How many times as likely as the table that must be at least.
+
+    Returns
+    -------
+    Finding
+        How many people have such a value.
+    """
     release, values = get_single_release(view)
-    least, gained = OPTIONS["sure"](sure), OPTIONS["times"](times)
+    min_belief, min_gain = OPTIONS["sure"](sure), OPTIONS["times"](times)
     rows, total = values.rows[values.class_], values.total[values.value]
     everybody = values.grand_total
-    likely = is_at_most([rows], [values.count], 1 / least) & ~values.is_blank
-    hit = likely & is_at_most([rows, total], [values.count, everybody], 1 / gained)
-    share, before = values.count / rows, total / everybody
+    is_likely = is_at_most([rows], [values.count], 1 / min_belief) & ~values.is_blank
+    is_exposed = is_likely & is_at_most([rows, total], [values.count, everybody], 1 / min_gain)
+    share, share_before = values.count / rows, total / everybody
     gain = np.where(values.is_blank, 0.0, values.count * everybody / (rows * total))
-    number = _find_pair_of_row(values, release)
-    order = _order_worst_first(number, hit, share, gain)
-    worst, exposed = int(number[order[0]]), len(release.people_of(hit[number]))
+    pair_of_row = _find_pair_of_row(values, release)
+    order = _order_worst_first(pair_of_row, is_exposed, share, gain)
+    worst, exposed = int(pair_of_row[order[0]]), len(release.people_of(is_exposed[pair_of_row]))
     return Finding(
         attack="skewness",
         people=release.persons,
         exposed=exposed,
         sure=float(share[worst]),
-        guessing=float(before[worst]),
+        guessing=float(share_before[worst]),
         sentence=f"For {exposed:,} of {everybody:,} {release.unit} their class makes their "
-        f"{values.axis.name} at least {float(least):.0%} likely and at least "
-        f"{format_parameter(gained)} "
+        f"{values.axis.name} at least {float(min_belief):.0%} likely and at least "
+        f"{format_parameter(min_gain)} "
         f"times as likely as the whole table does; the largest gain of "
         f"{'any row' if release.person is None else 'anybody'} is {gain.max():.3g}-fold.",
         defence="ask for t-closeness, or for beta-likeness where rare values matter most.",
@@ -92,8 +109,8 @@ def skewness(
         table="release 1",
         witness=_build_witness(view, values, worst),
         details={
-            "sure": float(least),
-            "times": float(gained),
+            "sure": float(min_belief),
+            "times": float(min_gain),
             "largest_gain": float(gain.max()),
             **({"missing": int(values.blanks.sum())} if values.all_blanks else {}),
             **_build_details(values),
@@ -102,18 +119,20 @@ def skewness(
 
 
 def _find_pair_of_row(values: Histogram, release: ReleaseView) -> NDArray[np.int64]:
-    """Where each row's class and value stand among the histogram's pairs."""
     size, codes = values.axis.size, np.asarray(release.values)
     pairs, rows = values.class_ * size + values.value, release.class_.astype(np.int64) * size
     return np.asarray(np.searchsorted(pairs, rows + codes))
 
 
 def _order_worst_first(
-    number: NDArray[Any], hit: NDArray[np.bool_], share: NDArray[Any], gain: NDArray[Any]
+    pair_of_row: NDArray[Any],
+    is_exposed: NDArray[np.bool_],
+    share: NDArray[Any],
+    gain: NDArray[Any],
 ) -> NDArray[np.int64]:
     """The rows: exposed ones by belief, then gain; the others by gain, then belief."""
-    first, second = np.where(hit, (share, gain), (gain, share))
-    return np.lexsort((-second[number], -first[number], ~hit[number]))
+    first, second = np.where(is_exposed, (share, gain), (gain, share))
+    return np.lexsort((-second[pair_of_row], -first[pair_of_row], ~is_exposed[pair_of_row]))
 
 
 def _build_details(values: Histogram) -> dict[str, Any]:
@@ -121,12 +140,12 @@ def _build_details(values: Histogram) -> dict[str, Any]:
     everybody = values.grand_total
     known = np.where(values.is_blank, 0, values.count)
     # Exact, as the options are: rows whose gain is at least so much.
-    least = [
+    rows_above = [
         int(known[is_at_most([rows * g, total], [values.count, everybody], Fraction(1))].sum())
         for g in GAINS
     ]
     names = ("under 1", "1 to 2", "2 to 5", "5 to 10", "10 and more")
-    bounds = [int(known.sum()), *least, 0]
+    bounds = [int(known.sum()), *rows_above, 0]
     more = np.maximum(values.count / rows - total / everybody, 0)
     distance = values.sum(np.where(values.is_blank, 0.0, more))
     return {

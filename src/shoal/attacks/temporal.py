@@ -35,7 +35,28 @@ DEFENCE = (
 
 
 def temporal(view: View, *, rng: np.random.Generator | None = None) -> Finding:
-    """Find the first release's rows in the second, and count who is alone afterwards."""
+    """Find the first release's rows in the second, and count who is alone afterwards.
+
+    Parameters
+    ----------
+    view
+        What the adversary has: an earlier and a later release of one table.
+    rng
+        Not used: nothing is random.
+
+    Returns
+    -------
+    Finding
+        How many rows are the only ones with their linked cell, and were alone in neither release;
+        its details: how many rows were removed or changed, and are new or changed.
+
+    Raises
+    ------
+    InputError
+        The releases share no column that tells rows apart.
+    NobodyFoundError
+        No row of the first release can be a row of the second.
+    """
     first, second = require_two_releases(view)
     links = link_rows(view)
     if not links.paired:

@@ -21,7 +21,7 @@ values look left. A class of nothing but such rows leaves nothing that is known,
 It does not say that anybody is in all of them: cells may meet where nobody is. Nor does it see
 somebody who could be in several classes of a release, which leaves more values. Give the
 intersection the people, where they are known, for what is true of them. The search for
-combinations of three or more has a limit (``WORK``); where it is reached, the finding says so.
+combinations of three or more has a limit (``MAX_WORK``); where it is reached, the finding says so.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from numpy.typing import NDArray
 
 from shoal.attacks._shared.exchanged_values import bound_pair_of_answers, shows_answers
 from shoal.attacks._shared.row_links import describe_class
+from shoal.attacks._shared.value_evidence import collect_class_values
 from shoal.core.cells import find_meeting_classes, meet
 from shoal.core.errors import InputError, UsageError
 from shoal.core.histogram import Histogram
@@ -86,7 +87,6 @@ DEFENCE = (
 
 
 def _check_l(l: Any) -> int:
-    """The number of values below which a pair exposes somebody, if it can be one."""
     if isinstance(l, bool) or not isinstance(l, int) or l < 2:
         raise UsageError("l is a number of values, at least 2.", "write for example l=2.")
     return l
@@ -109,20 +109,44 @@ def worst_pair(
 ) -> Finding:
     """Intersect the values of classes that meet, and count the last release's rows in the worst.
 
-    ``work`` is the limit of the search for combinations of three or more classes: how often a
-    class is compared with a combination (``WORK`` unless given).
+    Parameters
+    ----------
+    view
+        What the adversary has: two or more releases with a sensitive column in common.
+    rng
+        Not used: nothing is random.
+    l
+        Fewer values than this expose somebody.
+    work
+        The limit of the search for combinations of three or more classes: how often a class is
+        compared with a combination (``MAX_WORK`` unless given).
+
+    Returns
+    -------
+    Finding
+        How many rows of the last release are in a class with an exposing combination.
+
+    Raises
+    ------
+    NobodyFoundError
+        No two classes meet and have a value in common.
+    InputError
+        The releases cannot be compared.
     """
     _check_view(view)
-    sensitive, least = view.sensitive, _check_l(l)
+    sensitive, min_values = view.sensitive, _check_l(l)
     assert sensitive is not None
     if shows_answers(view):
-        return bound_pair_of_answers(view, least)
+        return bound_pair_of_answers(view, min_values)
     *earlier, last = view.releases
     values = [release.histogram(sensitive).without_blanks for release in view.releases]
     _check_comparable(view, values)
-    sides = [_build_boxes(*each) for each in zip(view.releases, values, strict=True)]
+    sides = [
+        _build_boxes(*release_and_values)
+        for release_and_values in zip(view.releases, values, strict=True)
+    ]
     words, boxes = sides[-1][1], [side for side, _ in sides]
-    pairs = [search_pairs(box, boxes[-1], words, least) for box in boxes[:-1]]
+    pairs = [search_pairs(box, boxes[-1], words, min_values) for box in boxes[:-1]]
     if not any(pair_search.met.any() for pair_search in pairs):
         raise NobodyFoundError(
             "Nobody can be in both releases: no two classes meet and have a value in common."
@@ -132,8 +156,8 @@ def worst_pair(
             "check that the releases are about the same people, and name columns and values alike.",
         )
     if len(earlier) == 1:
-        return _build_finding(view, (values[0], values[1]), pairs[0], least)
-    return _SeveralReleases(view, values, pairs, least).finding(
+        return _build_finding(view, (values[0], values[1]), pairs[0], min_values)
+    return _SeveralReleases(view, values, pairs, min_values).build_finding(
         boxes, words, MAX_WORK if work is None else work
     )
 
@@ -180,14 +204,9 @@ def _build_boxes(release: ReleaseView, values: Histogram) -> tuple[BoxSide, Ints
     parts = [cells.sets[j] for j in sorted(cells.sets)]
     sets = np.concatenate([np.zeros((len(cells), 0), np.uint64), *parts], axis=1)
     words = np.cumsum([part.shape[1] for part in parts], dtype=np.int64)
-    return BoxSide(low, high, sets, _values_as_bits(values), values.distinct, release.rows), words
-
-
-def _values_as_bits(values: Histogram) -> Bits:
-    bits = np.zeros((len(values.rows), -(-values.axis.size // 64)), np.uint64)
-    word, bit = values.value >> 6, (values.value & 63).astype(np.uint64)
-    np.bitwise_or.at(bits, (values.class_, word), np.uint64(1) << bit)
-    return bits
+    return BoxSide(
+        low, high, sets, collect_class_values(values), values.distinct, release.rows
+    ), words
 
 
 def _build_finding(
@@ -195,23 +214,23 @@ def _build_finding(
 ) -> Finding:
     assert view.sensitive is not None
     first, second = view.releases
-    left = np.where(pairs.few > 0, pairs.common, 0)[second.class_]
-    rows = np.flatnonzero(left)
+    values_left = np.where(pairs.few > 0, pairs.common, 0)[second.class_]
+    rows = np.flatnonzero(values_left)
     total, pair = values[0].total + values[1].total, _find_worst_pair(view, pairs)
     return Finding(
         attack="worst-pair",
-        people=len(left),
+        people=len(values_left),
         exposed=len(rows),
         sure=1 / pair.common,
         guessing=float(total.max() / total.sum()),
-        sentence=f"If the worst is so, {len(rows):,} of {len(left):,} rows of {second.name} are of "
-        f"people whom {first.name} leaves fewer than {l} values of {view.sensitive.name}: of "
-        f"{pairs.met.sum():,} pairs of classes that somebody could be in, {pairs.few.sum():,} "
+        sentence=f"If the worst is so, {len(rows):,} of {len(values_left):,} rows of {second.name} "
+        f"are of people whom {first.name} leaves fewer than {l} values of {view.sensitive.name}: "
+        f"of {pairs.met.sum():,} pairs of classes that somebody could be in, {pairs.few.sum():,} "
         "leave so few.",
         defence=DEFENCE,
         example=_describe_example(view, values, pair),
         assumptions=(*ASSUMPTIONS, *state_no_value_added(view)),
-        worst=tuple((rows[np.lexsort((rows, left[rows]))[:WORST_LISTED]] + 1).tolist()),
+        worst=tuple((rows[np.lexsort((rows, values_left[rows]))[:WORST_LISTED]] + 1).tolist()),
         table="release 2",
         witness=_build_witness(view, values, pair),
         details={
@@ -219,7 +238,9 @@ def _build_finding(
             "pairs": int(pairs.met.sum()),
             "pairs_exposing": int(pairs.few.sum()),
             "classes_exposed": int((pairs.few > 0).sum()),
-            "values_left": {n: int((left == n).sum()) for n in np.unique(left[rows]).tolist()},
+            "values_left": {
+                n: int((values_left == n).sum()) for n in np.unique(values_left[rows]).tolist()
+            },
             **count_missing_values(view),
         },
     )
@@ -235,14 +256,14 @@ def _find_worst_pair(view: View, pairs: PairSearch) -> _Pair:
 
 
 def _describe_example(view: View, values: tuple[Histogram, Histogram], pair: _Pair) -> str:
-    has = [int(each.distinct[class_]) for each, class_ in zip(values, pair[:2], strict=True)]
+    distinct = [int(each.distinct[class_]) for each, class_ in zip(values, pair[:2], strict=True)]
     rows = [
         int(release.rows[class_]) for release, class_ in zip(view.releases, pair[:2], strict=True)
     ]
     several = "are in both; whoever is in both has one of them"
     return (
-        f"A class of release 1 has {has[0]:,} values ({rows[0]:,} rows), a class of release 2 that "
-        f"its cells meet has {has[1]:,} ({rows[1]:,} rows); {pair.common:,} "
+        f"A class of release 1 has {distinct[0]:,} values ({rows[0]:,} rows), a class of release 2 "
+        f"that its cells meet has {distinct[1]:,} ({rows[1]:,} rows); {pair.common:,} "
         f"{'is in both; whoever is in both has it' if pair.common == 1 else several}."
     )
 
@@ -270,157 +291,163 @@ class _SeveralReleases:
     ) -> None:
         *self.earlier, self.last = view.releases
         self.view, self.values, self.pairs, self.l = view, values, pairs, l
-        self.left = np.zeros(len(self.last.cells), np.int64)
+        self.values_left = np.zeros(len(self.last.cells), np.int64)
         """How many values the worst combination leaves each class; 0 where none exposes."""
-        self.chosen = np.full((len(self.last.cells), len(self.earlier)), -1, np.int64)
+        self.chosen_classes = np.full((len(self.last.cells), len(self.earlier)), -1, np.int64)
         """The classes of the earlier releases in it; -1 for a release that is not."""
-        self.unfinished = 0
+        self.cut_short = 0
         """Of how many classes the search was cut short."""
         for i, pair in enumerate(pairs):
-            worse = (pair.few > 0) & ((self.left == 0) | (pair.common < self.left))
-            self.left[worse] = pair.common[worse]
-            self.chosen[worse] = -1
-            self.chosen[worse, i] = pair.first[worse]
-        self.by_pairs = self.left > 0
+            worse = (pair.few > 0) & ((self.values_left == 0) | (pair.common < self.values_left))
+            self.values_left[worse] = pair.common[worse]
+            self.chosen_classes[worse] = -1
+            self.chosen_classes[worse, i] = pair.first[worse]
+        self.exposed_by_pairs = self.values_left > 0
 
-    def finding(self, sides: Sequence[BoxSide], words: Ints, work: int) -> Finding:
-        """Search the combinations of three or more, and tell what all of them leave."""
-        self._combine(sides, words, work)
+    def build_finding(self, sides: Sequence[BoxSide], words: Ints, work: int) -> Finding:
+        self._search_combinations(sides, words, work)
         assert self.view.sensitive is not None
-        left = self.left[self.last.class_]
-        rows = np.flatnonzero(left)
+        values_left = self.values_left[self.last.class_]
+        rows = np.flatnonzero(values_left)
         total = np.sum([each.total for each in self.values], axis=0)
-        class_, fewest = self._worst()
+        class_, fewest = self._find_worst_class()
         return Finding(
             attack="worst-pair",
-            people=len(left),
+            people=len(values_left),
             exposed=len(rows),
             sure=1 / fewest,
             guessing=float(total.max() / total.sum()),
-            sentence=self._sentence(left),
+            sentence=self._describe(values_left),
             defence=DEFENCE,
-            example="" if class_ is None else self._example(class_),
+            example="" if class_ is None else self._describe_example(class_),
             assumptions=(
                 *ASSUMPTIONS_OF_SEVERAL,
                 *state_no_value_added(self.view),
-                *self._limits(fewest),
+                *self._describe_limits(fewest),
             ),
-            worst=tuple((rows[np.lexsort((rows, left[rows]))[:WORST_LISTED]] + 1).tolist()),
+            worst=tuple((rows[np.lexsort((rows, values_left[rows]))[:WORST_LISTED]] + 1).tolist()),
             table=f"release {len(self.view.releases)}",
-            witness={} if class_ is None else self._witness(class_),
+            witness={} if class_ is None else self._build_witness(class_),
             details={
                 "l": self.l,
                 "pairs": int(sum(pair.met.sum() for pair in self.pairs)),
                 "pairs_exposing": int(sum(pair.few.sum() for pair in self.pairs)),
-                "classes_exposed": int((self.left > 0).sum()),
-                "exposed_by_no_pair": int((left > 0).sum() - self.by_pairs[self.last.class_].sum()),
-                "values_left": {n: int((left == n).sum()) for n in np.unique(left[rows]).tolist()},
-                "limits": self.unfinished,
+                "classes_exposed": int((self.values_left > 0).sum()),
+                "exposed_by_no_pair": int(
+                    (values_left > 0).sum() - self.exposed_by_pairs[self.last.class_].sum()
+                ),
+                "values_left": {
+                    n: int((values_left == n).sum()) for n in np.unique(values_left[rows]).tolist()
+                },
+                "limits": self.cut_short,
                 **count_missing_values(self.view),
             },
         )
 
-    def _combine(self, sides: Sequence[BoxSide], words: Ints, work: int) -> None:
+    def _search_combinations(self, sides: Sequence[BoxSide], words: Ints, work: int) -> None:
         """Look for combinations that leave fewer than the pairs do, some classes at a time."""
         offset = np.cumsum([0, *(len(side.low) for side in sides[:-1])])
         boxes = _concatenate_boxes(sides[:-1])
-        below = np.where(self.left > 0, self.left, self.l)
+        below = np.where(self.values_left > 0, self.values_left, self.l)
         size = max(1, PAIRS_AT_ONCE // max(1, int(offset[-1])))
         for first in range(0, len(below), size):
-            some = np.arange(first, min(first + size, len(below)))
-            near = self._near(some, offset)
-            last = _concatenate_boxes([BoxSide._make(part[some] for part in sides[-1])])
+            classes = np.arange(first, min(first + size, len(below)))
+            meeting = self._list_meeting_classes(classes, offset)
+            last = _concatenate_boxes([BoxSide._make(part[classes] for part in sides[-1])])
             combined, work = search_combinations(
-                boxes, len(self.earlier), last, near, words, below[some], work
+                boxes, len(self.earlier), last, meeting, words, below[classes], work
             )
-            self._take(some, combined, offset)
+            self._record_combinations(classes, combined, offset)
 
-    def _near(self, some: Ints, offset: Ints) -> tuple[Ints, Ints]:
+    def _list_meeting_classes(self, classes: Ints, offset: Ints) -> tuple[Ints, Ints]:
         """Of some classes all those of earlier releases that they meet, and where each begins."""
-        cells, class_, met = self.last.cells.take(some), [], []
+        cells, class_, met = self.last.cells.take(classes), [], []
         for release, before in zip(self.earlier, offset, strict=False):
             start, others = find_meeting_classes(cells, release.cells)
-            class_.append(np.repeat(np.arange(len(some)), np.diff(start)))
+            class_.append(np.repeat(np.arange(len(classes)), np.diff(start)))
             met.append(others + before)
         number = np.concatenate(class_)
         order = np.argsort(number, kind="stable")
-        start = np.concatenate([[0], np.cumsum(np.bincount(number, minlength=len(some)))])
+        start = np.concatenate([[0], np.cumsum(np.bincount(number, minlength=len(classes)))])
         return start.astype(np.int64), np.concatenate(met)[order].astype(np.int64)
 
-    def _take(self, some: Ints, combined: CombinationSearch, offset: Ints) -> None:
+    def _record_combinations(
+        self, classes: Ints, combined: CombinationSearch, offset: Ints
+    ) -> None:
         better = combined.left > 0
-        chosen = combined.chosen[better].astype(np.int64)
-        self.left[some[better]] = combined.left[better]
-        self.chosen[some[better]] = np.where(chosen < 0, -1, chosen - offset[:-1])
-        self.unfinished += int(combined.unfinished.sum())
+        chosen_classes = combined.chosen[better].astype(np.int64)
+        self.values_left[classes[better]] = combined.left[better]
+        self.chosen_classes[classes[better]] = np.where(
+            chosen_classes < 0, -1, chosen_classes - offset[:-1]
+        )
+        self.cut_short += int(combined.unfinished.sum())
 
-    def _worst(self) -> tuple[int | None, int]:
+    def _find_worst_class(self) -> tuple[int | None, int]:
         """The class that is left fewest values, of equals the largest; and how many at least.
 
         Where no combination exposes, each leaves ``l`` values, or as many as a class of it has
         alone, which a pair shows: that is a bound.
         """
-        if self.left.any():
-            order = np.lexsort((-self.last.rows, self.left, self.left == 0))
-            return int(order[0]), int(self.left[order[0]])
+        if self.values_left.any():
+            order = np.lexsort((-self.last.rows, self.values_left, self.values_left == 0))
+            return int(order[0]), int(self.values_left[order[0]])
         common = [int(pair.common[pair.met > 0].min()) for pair in self.pairs if pair.met.any()]
         return None, min(self.l, *common)
 
-    def _classes(self, class_: int) -> list[tuple[ReleaseView, Histogram, int]]:
-        """The classes of a combination: each with its release and that one's values."""
-        known = [
+    def _list_combination(self, class_: int) -> list[tuple[ReleaseView, Histogram, int]]:
+        earlier_classes = [
             (release, values, int(chosen))
             for release, values, chosen in zip(
-                self.earlier, self.values, self.chosen[class_], strict=False
+                self.earlier, self.values, self.chosen_classes[class_], strict=False
             )
             if chosen >= 0
         ]
-        return [*known, (self.last, self.values[-1], class_)]
+        return [*earlier_classes, (self.last, self.values[-1], class_)]
 
-    def _sentence(self, left: Ints) -> str:
+    def _describe(self, values_left: Ints) -> str:
         assert self.view.sensitive is not None
-        exposed = int((left > 0).sum())
-        beyond_pairs = exposed - int(self.by_pairs[self.last.class_].sum())
-        beyond = (
+        exposed = int((values_left > 0).sum())
+        beyond_pairs = exposed - int(self.exposed_by_pairs[self.last.class_].sum())
+        beyond_text = (
             f"; of {beyond_pairs:,} only three or more classes together do" if beyond_pairs else ""
         )
-        short = (
-            f" The search was cut short at {self.unfinished:,} of {len(self.left):,} classes: more "
-            "people may be exposed than this says."
+        cut_short = (
+            f" The search was cut short at {self.cut_short:,} of {len(self.values_left):,} "
+            "classes: more people may be exposed than this says."
         )
         return (
-            f"If the worst is so, {exposed:,} of {len(left):,} rows of {self.last.name} are of "
-            f"people whom the other {len(self.earlier):,} releases together leave fewer than "
-            f"{self.l} values of {self.view.sensitive.name}{beyond}.{short * bool(self.unfinished)}"
+            f"If the worst is so, {exposed:,} of {len(values_left):,} rows of {self.last.name} are "
+            f"of people whom the other {len(self.earlier):,} releases together leave fewer than "
+            f"{self.l} values of {self.view.sensitive.name}{beyond_text}."
+            f"{cut_short * bool(self.cut_short)}"
         )
 
-    def _limits(self, fewest: int) -> tuple[str, ...]:
-        """What is only bounded: how sure the adversary is, and what was not searched."""
-        if self.unfinished:
+    def _describe_limits(self, fewest: int) -> tuple[str, ...]:
+        if self.cut_short:
             return (
-                f"the search ends at a limit, which {self.unfinished:,} classes reached: of these "
+                f"the search ends at a limit, which {self.cut_short:,} classes reached: of these "
                 "it is not known whether a combination exposes them",
             )
-        if not self.left.any():
+        if not self.values_left.any():
             return (f"no combination leaves fewer than {fewest}; how sure is a bound by that",)
         return ()
 
-    def _example(self, class_: int) -> str:
-        classes = self._classes(class_)
+    def _describe_example(self, class_: int) -> str:
+        classes = self._list_combination(class_)
         has = ", ".join(
             f"{int(values.distinct[at]):,} ({int(release.rows[at]):,} rows)"
             for release, values, at in classes
         )
-        left = int(self.left[class_])
+        left = int(self.values_left[class_])
         whose = "whoever is in all has it" if left == 1 else "whoever is in all has one of them"
         return (
             f"Of {len(classes)} releases a class each, whose cells all meet, has so many values: "
             f"{has}; {left:,} {'is' if left == 1 else 'are'} in all of them, and {whose}."
         )
 
-    def _witness(self, class_: int) -> dict[str, Any]:
+    def _build_witness(self, class_: int) -> dict[str, Any]:
         sides, common = [], None
-        for release, values, at in self._classes(class_):
+        for release, values, at in self._list_combination(class_):
             step = describe_class(release, at, np.flatnonzero(release.class_ == at) + 1)
             step["values"] = int(values.distinct[at])
             if self.view.show and release.labels is not None:
@@ -428,7 +455,7 @@ class _SeveralReleases:
             sides.append(step)
             has = set(values.of_class(at)[0])
             common = has if common is None else common & has
-        witness: dict[str, Any] = {"releases": sides, "left": int(self.left[class_])}
+        witness: dict[str, Any] = {"releases": sides, "left": int(self.values_left[class_])}
         if self.view.show:
             named = sorted(common or ())[:MAX_NAMED]
             witness["left_named"] = [self.view.format_sensitive(code) for code in named]

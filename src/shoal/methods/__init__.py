@@ -21,7 +21,7 @@ def list_method_names() -> list[str]:
 
 def find_method(name: str) -> Callable[..., Cut]:
     """The method of a name."""
-    method: Callable[..., Cut] = getattr(_module(name), name.replace("-", "_"))
+    method: Callable[..., Cut] = getattr(_load_module(name), name.replace("-", "_"))
     return method
 
 
@@ -32,28 +32,28 @@ def load_methods() -> dict[str, Callable[..., Cut]]:
 
 def splits_locally(name: str) -> bool:
     """Whether a method cuts each class by its own people alone."""
-    return _says(name, "SPLITS_LOCALLY", False)
+    return _read_trait(name, "SPLITS_LOCALLY", False)
 
 
 def publishes_levels(name: str) -> bool:
     """Whether a method publishes nodes of hierarchies only, so that columns need levels."""
-    return _says(name, "PUBLISHES_LEVELS", False)
+    return _read_trait(name, "PUBLISHES_LEVELS", False)
 
 
 def guarantees_rule(name: str) -> bool:
     """Whether what a method makes meets the rule it was given; else that is found out after."""
-    return _says(name, "GUARANTEES_RULE", True)
+    return _read_trait(name, "GUARANTEES_RULE", True)
 
 
 def find_kernels(name: str) -> tuple[ModuleType, ...]:
     """The files of kernels that a method compiles when it first runs on a machine."""
-    modules: tuple[ModuleType, ...] = _module(name).KERNELS
+    modules: tuple[ModuleType, ...] = _load_module(name).KERNELS
     return modules
 
 
-def _says(name: str, what: str, unless: bool) -> bool:
-    return bool(getattr(_module(name), what, unless))
+def _read_trait(name: str, trait: str, default: bool) -> bool:
+    return bool(getattr(_load_module(name), trait, default))
 
 
-def _module(name: str) -> ModuleType:
+def _load_module(name: str) -> ModuleType:
     return import_module(f"{__name__}.{name.replace('-', '_')}")

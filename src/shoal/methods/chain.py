@@ -53,26 +53,50 @@ def chain(
     hold_back: int = 0,
     order: Sequence[str] | None = None,
 ) -> Cut:
-    """The finest table of the chain that meets the model; nothing in it is random.
+    """The finest table of the chain that meets the model.
 
-    ``order`` names columns that are lifted before all others, each up to ``*`` before the next:
-    those that may be lost first. ``hold_back``: where even the coarsest table does not meet the
-    model, the step that loses the fewest rows, its classes that fail held back, instead of a
-    refusal. The cut's facts: the level of each column (0: as it is), the steps of the chain, and
-    how many of them were judged.
+    Parameters
+    ----------
+    tally
+        The table, as counts of its distinct codes.
+    model
+        The rule that every class must meet.
+    rng
+        Not used: nothing is random.
+    progress
+        Called with how much of how much is done.
+    hold_back
+        Above 0: where even the coarsest table does not meet the model, the step is taken that loses
+        the fewest rows, and its classes that fail are suppressed.
+    order
+        Columns that are lifted before all others, each up to ``*`` before the next: those that may
+        be lost first.
+
+    Returns
+    -------
+    Cut
+        The classes; its facts: the level of each column (0: as it is), the ``steps`` of the chain,
+        and how many of them were ``judged``.
+
+    Raises
+    ------
+    NotMetError
+        No table of the chain meets the model, and no row may be suppressed.
+    UsageError
+        ``order`` names something that is no quasi-identifier, or one twice.
     """
     check_quasi(tally)
-    line = _Chain.of(tally, model, _find_columns(tally, order), Advance(progress))
-    at = line.finest(hold_back)
-    if at < len(line.steps):
-        return line.add_levels(at, line.cut(at))
+    level_chain = _LevelChain.of(tally, model, _find_first_columns(tally, order), Advance(progress))
+    step = level_chain.find_finest(hold_back)
+    if step < len(level_chain.steps):
+        return level_chain.add_levels(step, level_chain.cut_at(step))
     if not hold_back:
-        raise explain_not_met(model, line.groups(line.cut(-1)))
-    return line.add_levels(*line.fewest_held_back())
+        raise explain_not_met(model, level_chain.count_groups(level_chain.cut_at(-1)))
+    return level_chain.add_levels(*level_chain.find_fewest_suppressed())
 
 
 @dataclass
-class _Chain:
+class _LevelChain:
     """The steps, each a rung for every column (steps, columns), and how many were judged."""
 
     tally: Tally
@@ -85,87 +109,83 @@ class _Chain:
     judged: int = 0
 
     @classmethod
-    def of(cls, tally: Tally, model: Model, first: Sequence[int], advance: Advance) -> _Chain:
-        """From all columns as they are to all as ``*``."""
+    def of(
+        cls, tally: Tally, model: Model, first_columns: Sequence[int], advance: Advance
+    ) -> _LevelChain:
         ladders = tuple(build_ladder(axis) for axis in tally.quasi)
-        return cls(tally, model, ladders, _steps(tally, ladders, first), advance)
+        return cls(tally, model, ladders, _list_steps(tally, ladders, first_columns), advance)
 
-    def rungs(self, step: int) -> list[Rung]:
-        """The rung of each column at one step."""
+    def rungs_at(self, step: int) -> list[Rung]:
         return [rungs[at] for rungs, at in zip(self.ladders, self.steps[step], strict=True)]
 
-    def cut(self, step: int) -> Cut:
-        """The table at one step."""
-        return recode_to_rungs(self.tally, self.rungs(step))
+    def cut_at(self, step: int) -> Cut:
+        return recode_to_rungs(self.tally, self.rungs_at(step))
 
-    def groups(self, cut: Cut) -> Groups:
+    def count_groups(self, cut: Cut) -> Groups:
         return Groups.of(self.tally, cut, list_joint_columns(self.model))
 
-    def finest(self, hold_back: int) -> int:
+    def find_finest(self, hold_back: int) -> int:
         """The finest step at which the model holds; the number of steps where it never does."""
         steps = range(len(self.steps))
-        bisected = self.model.monotone
-        self.expected = len(steps).bit_length() if bisected else len(steps)
+        bisects = self.model.monotone
+        self.expected = len(steps).bit_length() if bisects else len(steps)
         self.expected += len(steps) if hold_back else 0
-        if bisected:
+        if bisects:
             return bisect_left(steps, True, key=self._holds)
         return next((step for step in steps if self._holds(step)), len(steps))
 
     def _holds(self, step: int) -> bool:
-        holds = self.model.holds(self.groups(self.cut(step)))
-        self._count()
+        holds = self.model.holds(self.count_groups(self.cut_at(step)))
+        self._report_judgement()
         return bool(holds.all())
 
-    def fewest_held_back(self) -> tuple[int, Cut]:
-        """The step that loses the fewest rows, the finest of equals, and what is left of it."""
+    def find_fewest_suppressed(self) -> tuple[int, Cut]:
         steps = range(len(self.steps))
-        tried = ((step, self._settled(self.cut(step))) for step in steps)
-        return min(tried, key=lambda one: one[1].suppressed)
+        attempts = ((step, self._suppress_failing(self.cut_at(step))) for step in steps)
+        return min(attempts, key=lambda attempt: attempt[1].suppressed)
 
-    def _settled(self, cut: Cut) -> Cut:
+    def _suppress_failing(self, cut: Cut) -> Cut:
         """The classes that meet the model, also once the others no longer count as published."""
-        self._count()
+        self._report_judgement()
         return suppress_breaking_classes(self.tally, self.model, cut)
 
-    def _count(self) -> None:
+    def _report_judgement(self) -> None:
         self.judged += 1
         self.advance.to(self.judged / self.expected)
 
     def add_levels(self, step: int, cut: Cut) -> Cut:
-        """The cut with the level of each column, and the work it took."""
         self.advance.end()
         work = {"steps": len(self.steps), "judged": self.judged}
-        return replace(cut, facts=describe_levels(self.tally, self.rungs(step)) | work)
+        return replace(cut, facts=describe_levels(self.tally, self.rungs_at(step)) | work)
 
 
-def _steps(
-    tally: Tally, ladders: Sequence[Sequence[Rung]], first: Sequence[int]
+def _list_steps(
+    tally: Tally, ladders: Sequence[Sequence[Rung]], first_columns: Sequence[int]
 ) -> NDArray[np.int64]:
     """Which rung each column stands on at each step, (steps, columns)."""
-    present = [np.unique(codes) for codes in tally.keys]
-    left = [
+    codes_present = [np.unique(codes) for codes in tally.keys]
+    labels_left = [
         np.array([rung.labels(codes) for rung in rungs]) / weight
-        for rungs, codes, weight in zip(ladders, present, tally.importance, strict=True)
+        for rungs, codes, weight in zip(ladders, codes_present, tally.importance, strict=True)
     ]
     tops = [len(rungs) - 1 for rungs in ladders]
-    lifted = [column for column in first for _ in range(tops[column])]
-    at = [tops[column] if column in first else 0 for column in range(len(tops))]
-    while able := [column for column, top in enumerate(tops) if at[column] < top]:
-        column = max(able, key=lambda column: left[column][at[column]])
-        at[column] += 1
+    lifted = [column for column in first_columns for _ in range(tops[column])]
+    standing = [tops[column] if column in first_columns else 0 for column in range(len(tops))]
+    while liftable := [column for column, top in enumerate(tops) if standing[column] < top]:
+        column = max(liftable, key=lambda column: labels_left[column][standing[column]])
+        standing[column] += 1
         lifted.append(column)
     steps = np.zeros((len(lifted) + 1, len(tops)), dtype=np.int64)
     steps[np.arange(1, len(steps)), lifted] = 1
     return np.cumsum(steps, axis=0)
 
 
-def _find_columns(tally: Tally, order: Sequence[str] | None) -> list[int]:
-    """The columns that the user wants lifted first, by number."""
+def _find_first_columns(tally: Tally, order: Sequence[str] | None) -> list[int]:
     names = [axis.name for axis in tally.quasi]
-    wanted = [order] if isinstance(order, str) else order or ()
+    requested = [order] if isinstance(order, str) else order or ()
     hint = f"name some of: {', '.join(names)}; each once."
-    if not isinstance(wanted, Sequence) or any(name not in names for name in wanted):
+    if not isinstance(requested, Sequence) or any(name not in names for name in requested):
         raise UsageError("order names something that is no quasi-identifier.", hint)
-    if len(set(wanted)) < len(wanted):
+    if len(set(requested)) < len(requested):
         raise UsageError("order names a column twice.", hint)
-    return [names.index(name) for name in wanted]
+    return [names.index(name) for name in requested]

@@ -2,7 +2,7 @@
 
 The combinations form a lattice from the table as it is to all columns as ``*``. A node is judged by
 its classes, which are rolled up from the smallest finer table that was made before; classes that
-fail may be held back up to a limit. The search goes from the least costly node upwards: a chain
+fail may be suppressed up to a limit. The search goes from the least costly node upwards: a chain
 from it to the top is bisected, what fails is told to all finer nodes and what passes to all
 coarser ones, and every node whose least possible cost is not below the best found is never made.
 The answer is the optimum: no combination of levels that meets the rule costs less by the measure.
@@ -12,8 +12,8 @@ both directions); Kohlmayer, Prasser, Eckert, Kemper, Kuhn: Flash: efficient, st
 k-anonymity, 2012 (chains); El Emam et al.: A globally optimal k-anonymity method for the
 de-identification of health data, 2009 (predictive tagging); Samarati 2001 (minimal nodes).
 
-What is told to finer nodes: with no row held back all that a monotone rule says; with rows held
-back what its *row-monotone* parts say (k-anonymity, distinct diversity), because a class that
+What is told to finer nodes: with no row suppressed all that a monotone rule says; with rows
+suppressed what its *row-monotone* parts say (k-anonymity, distinct diversity), because a class that
 passes may be spoilt by rows of one that does not, for entropy diversity or t-closeness. A rule that
 merging may break is judged at every node that could be best.
 
@@ -25,7 +25,6 @@ the method (minimality attack).
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -37,12 +36,11 @@ from shoal.methods._lattice.ladder import describe_levels, map_levels
 from shoal.methods._lattice.level_bounds import bound_rungs, explain_level_refusal
 from shoal.methods._lattice.node_costs import create_cost
 from shoal.methods._lattice.node_search import (
-    BestNode,
     SearchBudget,
     check_lattice_size,
     create_search,
 )
-from shoal.methods._lattice.rolled_tables import Node, RolledTables
+from shoal.methods._lattice.rolled_tables import RolledTables
 from shoal.methods._shared.progress import Progress
 from shoal.methods._shared.refusals import check_quasi
 
@@ -65,13 +63,44 @@ def full_domain(
     nodes: int | None = None,
     seconds: float | None = None,
 ) -> Cut:
-    """The table at the levels that cost the least by the measure; nothing in it is random.
+    """The table at the levels that cost the least by a measure.
 
-    ``levels`` fixes or bounds columns: ``"sex=0, age=1..3, zip=2.."``. ``minimal``: tell all
-    minimal combinations of levels too. ``nodes`` and ``seconds`` limit the search; within a limit
-    a lattice of more than four million nodes is searched as well, downhill from the first node
-    that passes. The cut's facts: the level of each column, the measure and its value, how many
-    nodes there are and were checked, and whether the search came to its end.
+    Parameters
+    ----------
+    tally
+        The table, as counts of its distinct codes.
+    model
+        The rule that every published class must meet.
+    rng
+        Not used: nothing is random.
+    progress
+        Called with how much of how much is done.
+    hold_back
+        How many rows may be suppressed at most.
+    measure
+        What is minimised: one of ``shoal.methods._lattice.node_costs.MEASURES``.
+    levels
+        Fixes or bounds columns: ``"sex=0, age=1..3, zip=2.."``.
+    minimal
+        Whether the facts list all minimal combinations of levels too.
+    nodes, seconds
+        Limit the search. Within a limit a lattice of more than four million nodes is searched as
+        well, downhill from the first node that passes.
+
+    Returns
+    -------
+    Cut
+        The classes; its facts: the level of each column, the measure and its ``value``, how many
+        ``nodes`` there are and were ``checked``, and whether the search came to its end
+        (``complete``).
+
+    Raises
+    ------
+    NotMetError
+        No combination of levels meets the model with so few rows suppressed.
+    UsageError
+        A level or measure that there is not, a lattice too large without a limit, or ``minimal``
+        within one.
     """
     check_quasi(tally)
     ladders = bound_rungs(tally, levels)
@@ -89,18 +118,8 @@ def full_domain(
         raise explain_level_refusal(tables, hold_back, search)
     facts = {"measure": measure, "value": best.value, "nodes": size}
     if minimal:
-        facts["minimal"] = [_levels(tables, node) for node in search.minimal()]
+        facts["minimal"] = [map_levels(tally, tables.rungs(node)) for node in search.minimal()]
     facts |= {"checked": budget.checked, "complete": search.complete}
     search.advance.end()
-    return _cut(tables, best, facts)
-
-
-def _cut(tables: RolledTables, best: BestNode, facts: dict[str, Any]) -> Cut:
-    """The table at the best node, without the classes that are held back."""
-    cut = tables.cut(best.node).without(best.lost)
-    return replace(cut, facts=describe_levels(tables.tally, tables.rungs(best.node)) | facts)
-
-
-def _levels(tables: RolledTables, node: Node) -> dict[str, int]:
-    """The level of each column at a node."""
-    return map_levels(tables.tally, tables.rungs(node))
+    cut = tables.cut(best.node).without(best.suppressed)
+    return replace(cut, facts=describe_levels(tally, tables.rungs(best.node)) | facts)

@@ -32,7 +32,7 @@ from shoal.methods._shared.cell_widths import sum_cell_widths
 from shoal.methods._shared.progress import Advance, Progress
 from shoal.methods._topdown.least_loss_search import LossSearch
 
-WAYS: tuple[dict[str, float], ...] = ({}, {"lean": 1.1}, {"widest": 4.0})
+SEARCHES: tuple[dict[str, float], ...] = ({}, {"power": 1.1}, {"widest_above": 4.0})
 """How the searches differ that are made: see ``LossSearch``."""
 KERNELS = (cheapest_cut, split)
 """What is compiled when it first runs on a machine."""
@@ -48,13 +48,33 @@ def greedy(
 ) -> Cut:
     """Cut the tally top-down, always by least loss, into classes that meet the model.
 
-    ``hold_back``: where the whole table does not meet the model, parts of it that cannot are held
-    back instead of refused. Nothing is random: ``rng`` is not used. Under a rule that merging
-    classes may break (δ-presence), columns with a tree or nulls are not cut.
+    Parameters
+    ----------
+    tally
+        The table, as counts of its distinct codes.
+    model
+        The rule that every class must meet. Under a rule that merging classes may break
+        (δ-presence) columns with a tree or nulls are not cut.
+    rng
+        Not used: nothing is random.
+    progress
+        Called with how much of how much is done.
+    hold_back
+        Above 0: where the whole table does not meet the model, parts that cannot are suppressed.
+
+    Returns
+    -------
+    Cut
+        The classes of the search that loses least; its facts: the ``depth`` of the cuts.
+
+    Raises
+    ------
+    NotMetError
+        The whole table does not meet the model, and no row may be suppressed.
     """
     cuts, advance = [], Advance(progress)
-    for turn, way in enumerate(WAYS):
-        report = advance.part(turn / len(WAYS), (turn + 1) / len(WAYS))
-        how: dict[str, Any] = {"hold_back": hold_back, "progress": report, **way}
-        cuts.append(LossSearch.of(tally, model, relaxed=False, rng=rng, **how).run(tally))
+    for turn, settings in enumerate(SEARCHES):
+        report = advance.part(turn / len(SEARCHES), (turn + 1) / len(SEARCHES))
+        options: dict[str, Any] = {"hold_back": hold_back, "progress": report, **settings}
+        cuts.append(LossSearch.of(tally, model, relaxed=False, rng=rng, **options).run(tally))
     return min(cuts, key=lambda cut: sum_cell_widths(tally, cut))

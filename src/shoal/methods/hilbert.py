@@ -6,7 +6,7 @@ leaves of a tree by the node above them, values of a flat column, from the most 
 rarest, all alike. A Hilbert curve visits every place of the cube so that places which follow each
 other are neighbours; the sides with the fewest values come first. People are put in line as the
 curve visits them, and the line is cut into classes of k to 2k − 1 people at the least loss of all
-ways to cut it (``lines/ordered.py``). A rule that asks for more than k people joins classes that
+ways to cut it (``_shared/line_cut.py``). A rule that asks for more than k people joins classes that
 break it with their neighbours.
 
 G. Ghinita, P. Karras, P. Kalnis and N. Mamoulis, Fast data anonymization with low information
@@ -33,7 +33,7 @@ from shoal.methods._shared.line_cut import cut_along_line
 from shoal.methods._shared.points import Points
 from shoal.methods._shared.progress import Advance, Progress
 
-FINEST = 16
+MAX_BITS = 16
 """A side of the cube has at most 2 to this power places."""
 KERNELS = (line_order,)
 """What is compiled when it first runs on a machine."""
@@ -49,10 +49,33 @@ def hilbert(
 ) -> Cut:
     """Cut the line of people along a Hilbert curve into classes that meet the model.
 
-    ``rng``, ``hold_back`` and the cut's facts are those of ``tree-order``.
+    Parameters
+    ----------
+    tally
+        The table, as counts of its distinct codes.
+    model
+        The rule that every class must meet.
+    rng
+        Puts people with equal quasi-identifiers in random order.
+    progress
+        Called with how much of how much is done.
+    hold_back
+        Above 0: where not even one class of everybody meets the model, classes that cannot are
+        suppressed.
+
+    Returns
+    -------
+    Cut
+        The classes; its facts: the ``shortest`` that were made, and how many were ``joined`` with
+        others because they broke the rule.
+
+    Raises
+    ------
+    NotMetError
+        One class of everybody does not meet the model, and no row may be suppressed.
     """
     points, advance = Points.of(tally), Advance(progress)
-    order = _visited(tally, points)
+    order = _order_along_curve(tally, points)
     advance.half(0)(1, 1)
     report = advance.half(1)
     cut = cut_along_line(tally, model, points, order, rng=rng, progress=report, hold_back=hold_back)
@@ -60,23 +83,26 @@ def hilbert(
     return cut
 
 
-def _visited(tally: Tally, points: Points) -> NDArray[np.int64]:
-    """The points in the order in which the curve visits them."""
+def _order_along_curve(tally: Tally, points: Points) -> NDArray[np.int64]:
     sizes = [axis.size for axis in tally.quasi]
-    bits = min(FINEST, max(size - 1 for size in sizes).bit_length() or 1)
+    bits = min(MAX_BITS, max(size - 1 for size in sizes).bit_length() or 1)
     heaviest = float(tally.importance.max()) or 1.0
     columns = zip(tally.quasi, points.keys, tally.importance, strict=True)
-    grid = [_places(axis, bits, weight / heaviest)[codes] for axis, codes, weight in columns]
+    grid = [
+        _compute_positions(axis, bits, weight / heaviest)[codes] for axis, codes, weight in columns
+    ]
     # the first side changes least along the curve: on Adult 5 % less is lost than by schema order
     fewest_first = np.argsort(sizes, kind="stable")
     return np.lexsort(compute_hilbert_keys(np.stack(grid)[fewest_first], bits)[::-1])
 
 
-def _places(axis: Axis, bits: int, share: float) -> NDArray[np.int64]:
+def _compute_positions(axis: Axis, bits: int, share: float) -> NDArray[np.int64]:
     """Where each code lies on its side of the cube, of which the column takes up a share.
 
     Two codes that follow each other are as far apart as the cell that holds both is wide.
     """
     codes = np.arange(axis.size)
-    far = np.append(0.0, np.cumsum(axis.width(codes[:-1], codes[1:])))
-    return np.asarray(np.rint(far / (far[-1] or 1.0) * share * (2**bits - 1)), dtype=np.int64)
+    distance = np.append(0.0, np.cumsum(axis.width(codes[:-1], codes[1:])))
+    return np.asarray(
+        np.rint(distance / (distance[-1] or 1.0) * share * (2**bits - 1)), dtype=np.int64
+    )

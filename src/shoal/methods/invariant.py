@@ -11,7 +11,7 @@ publish the same cells with different values are told apart: some get cells a li
 
 This is the first release of a table; the next one, based on it, keeps everybody's signature and
 adds counterfeit rows where people are short (`publish(..., based_on=...)`). Rows are left over
-where a value is more frequent than one in m: held back, as far as they may be; whoever knows that
+where a value is more frequent than one in m: suppressed, as far as they may be; whoever knows that
 somebody is in the table and sees that they are in no class then knows that they have such a value.
 
 Parameter, for releases based on another: ``newcomers="apart"`` (they have classes of their own), or
@@ -68,49 +68,74 @@ def invariant(
 ) -> Cut:
     """Classes of at least m values, all equally frequent, for a rule with m-invariance in it.
 
-    ``rng`` chooses which rows of a value go where, and which are held back. ``newcomers`` is about
-    releases based on this one.
+    Parameters
+    ----------
+    tally
+        The table, as counts of its distinct codes.
+    model
+        The rule; a part of it must be m-invariance.
+    rng
+        Chooses which rows of a value go where, and which are suppressed.
+    progress
+        Called with how much of how much is done.
+    hold_back
+        How many rows may be suppressed at most.
+    newcomers
+        What people who come later do in releases based on this one: ``apart`` or ``fill``.
+
+    Returns
+    -------
+    Cut
+        The classes.
+
+    Raises
+    ------
+    NotMetError
+        The rule has no m-invariance, a value is too frequent, or classes break the rest of the
+        rule.
+    UsageError
+        The rule judges all classes together, or leaves open which column it is about.
     """
     check_newcomers(newcomers)
     check_quasi(tally)
     m, on, values = read_requirement(tally, model)
     rng, advance = rng or np.random.default_rng(0), Advance(progress)
     entry = order_people(tally, rng)
-    entry = entry[_dealable(values[entry], m, hold_back)]
+    entry = entry[_find_dealable_rows(values[entry], m, hold_back)]
     bucket = assign_to_buckets(tally, entry, values[entry], m, on, advance)
     rows = BucketRows(entry, bucket, values[entry], np.zeros(len(entry), np.bool_))
-    _, cut, left = gather_classes(tally, model, rows, advance)
-    if left > hold_back:
-        raise explain_indistinct_groups(left)
-    cut = _meeting(tally, model, suppress_missing_rows(tally, cut), hold_back)
+    _, cut, unplaced_rows = gather_classes(tally, model, rows, advance)
+    if unplaced_rows > hold_back:
+        raise explain_indistinct_groups(unplaced_rows)
+    cut = _suppress_failing_classes(tally, model, suppress_missing_rows(tally, cut), hold_back)
     advance.end()
     return cut
 
 
-def _dealable(values: NDArray[np.int32], m: int, hold_back: int) -> Numbers:
+def _find_dealable_rows(values: NDArray[np.int32], m: int, hold_back: int) -> Numbers:
     """The rows that can be dealt: of values that are too frequent, only the first so many."""
     counts = np.bincount(values)
-    high = count_dealable(counts, m)
-    over = int(np.maximum(counts - high, 0).sum())
-    if over > hold_back or not high:
+    max_rows = count_dealable(counts, m)
+    excess = int(np.maximum(counts - max_rows, 0).sum())
+    if excess > hold_back or not max_rows:
         raise NotMetError(
             f"Of {int((counts > 0).sum()):,} sensitive values some have more than one row in {m}: "
-            f"{over:,} of {len(values):,} rows cannot be placed, {hold_back:,} may be held back.",
-            f"allow more with --hold-back {min(1.0, over / len(values) + 0.0005):.3f}, or ask for "
-            "a smaller m."
-            if high
+            f"{excess:,} of {len(values):,} rows cannot be placed, {hold_back:,} may be held back.",
+            f"allow more with --hold-back {min(1.0, excess / len(values) + 0.0005):.3f}, or ask "
+            "for a smaller m."
+            if max_rows
             else "ask for a smaller m: the column has too few values.",
         )
     order = np.argsort(values, kind="stable")
     begin = np.concatenate(([0], np.cumsum(counts)))
     rank = np.arange(len(values)) - begin[values[order]]
-    return np.sort(order[rank < high])
+    return np.sort(order[rank < max_rows])
 
 
-def _meeting(tally: Tally, model: Model, cut: Cut, hold_back: int) -> Cut:
+def _suppress_failing_classes(tally: Tally, model: Model, cut: Cut, hold_back: int) -> Cut:
     """The cut, without classes that break what the rule asks for besides."""
     groups = Groups.of(tally, cut, list_joint_columns(model))
-    bad = ~np.asarray(model.holds(groups), np.bool_)
-    if bad.any() and not hold_back:
-        raise explain_not_met(model, groups.take(np.flatnonzero(bad)))
+    failing = ~np.asarray(model.holds(groups), np.bool_)
+    if failing.any() and not hold_back:
+        raise explain_not_met(model, groups.take(np.flatnonzero(failing)))
     return suppress_breaking_classes(tally, model, cut)

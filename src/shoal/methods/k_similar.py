@@ -45,9 +45,9 @@ from shoal.methods._topdown.least_loss_search import LossSearch
 
 BLOCK = 2000
 """How many different people a block may have."""
-LARGEST = 50_000
+MAX_BLOCK = 50_000
 """How many it may have at most: clustering takes the square of it in time."""
-TURNS = 12
+MAX_SIZES_TRIED = 12
 """So many sizes of clusters are tried at most, each twice the last, where they had to be joined."""
 PATIENCE = 2
 """After so many sizes that lose no less than the best, no more are tried."""
@@ -66,21 +66,45 @@ def k_similar(
 ) -> Cut:
     """Clusters of people who are alike, each published with the cells that they share.
 
-    ``block``: how many different people a block may have; larger ones lose less and take longer.
-    ``hold_back``: where no joining of clusters meets the rule, those that break it are held back.
-    Nothing is random: ``rng`` is not used.
+    Parameters
+    ----------
+    tally
+        The table, as counts of its distinct codes.
+    model
+        The rule that every class must meet.
+    rng
+        Not used: nothing is random.
+    progress
+        Called with how much of how much is done.
+    hold_back
+        Above 0: where no joining of clusters meets the rule, those that break it are suppressed.
+    block
+        How many different people a block may have; larger ones lose less and take longer.
+
+    Returns
+    -------
+    Cut
+        The classes; its facts: the number of ``blocks``, the ``size`` that clusters began with, and
+        how many were ``joined``.
+
+    Raises
+    ------
+    NotMetError
+        One class of everybody does not meet the model, and no row may be suppressed.
+    UsageError
+        ``block`` is too large or too small.
     """
     block = parse_whole_number(block, "block", 2)
-    if block > LARGEST:
-        raise UsageError(f"block is at most {LARGEST:,}.", f"write for example block={BLOCK}.")
+    if block > MAX_BLOCK:
+        raise UsageError(f"block is at most {MAX_BLOCK:,}.", f"write for example block={BLOCK}.")
     blocks = _Blocks.of(tally, block)
     advance = Advance(progress)
     cuts: list[Cut] = []
     losses: list[float] = []
     size = min_class_rows(model)
-    for turn in range(TURNS):
-        first = blocks.clustered(size, advance.half(turn))
-        clusters, joined = _joined(tally, model, first, hold_back)
+    for turn in range(MAX_SIZES_TRIED):
+        initial = blocks.cluster(size, advance.half(turn))
+        clusters, joined = _join_breaking_clusters(tally, model, initial, hold_back)
         class_, entry = clusters.of_entry, np.arange(tally.entries, dtype=np.int32)
         cut = mend_classes(tally, model, entry, class_, tally.count, hold_back=hold_back)
         joined += cut.facts.get("joined", 0)
@@ -95,26 +119,26 @@ def k_similar(
     return cuts[best]
 
 
-def _joined(
+def _join_breaking_clusters(
     tally: Tally, model: Model, clusters: _Clusters, hold_back: int
 ) -> tuple[_Clusters, int]:
     """Join clusters that break the rule with others of their block, as long as there are any.
 
-    Returns what is left, and how many were joined; where rows may be held back and some break the
+    Returns what is left, and how many were joined; where rows may be suppressed and some break the
     rule to the end, what is left when the fewest did. Where merging may break the rule, none is.
     """
-    first, best, fewest = clusters.number, clusters, tally.rows + 1
+    initial_total, best, fewest = clusters.total, clusters, tally.rows + 1
     while model.monotone:
         groups, published = clusters.count_groups(tally, model)
-        bad = find_breaking_classes(model, groups)
-        rows = int(groups.rows[bad].sum())
+        breaking = find_breaking_classes(model, groups)
+        rows = int(groups.rows[breaking].sum())
         if rows < fewest or not hold_back:
             best, fewest = clusters, rows
-        after = clusters.joined(bad[published]) if rows else clusters
-        if after.number == clusters.number:
+        joined_clusters = clusters.join(breaking[published]) if rows else clusters
+        if joined_clusters.total == clusters.total:
             break
-        clusters = after
-    return best, first - best.number
+        clusters = joined_clusters
+    return best, initial_total - best.total
 
 
 class _Blocks(NamedTuple):
@@ -130,25 +154,26 @@ class _Blocks(NamedTuple):
     def of(cls, table: Tally, block: int) -> _Blocks:
         """The points of a tally, in an order of blocks that depends on them alone."""
         points = Points.of(table)
-        order, start, stop = _divided(_bare(table, points.keys, points.count), block)
-        tally = _bare(table, points.keys[:, order], points.count[order])
+        order, start, stop = _divide_into_blocks(_as_tally(table, points.keys, points.count), block)
+        tally = _as_tally(table, points.keys[:, order], points.count[order])
         return cls(tally, start, stop, np.argsort(order)[points.of_entry])
 
-    def clustered(self, least: int, progress: Progress) -> _Clusters:
+    def cluster(self, min_rows: int, progress: Progress) -> _Clusters:
         """Clusters of at least so many people, numbered so that neighbours are alike."""
-        of, clusters = np.empty(self.tally.entries, np.int64), np.empty(len(self.start), np.int64)
-        self.share(cluster_blocks, least, self.reach, of, clusters, progress=progress)
-        return _Clusters(self, of, clusters)
+        of_point = np.empty(self.tally.entries, np.int64)
+        per_block = np.empty(len(self.start), np.int64)
+        self.run_kernel(
+            cluster_blocks, min_rows, self.axis_widths, of_point, per_block, progress=progress
+        )
+        return _Clusters(self, of_point, per_block)
 
     @property
-    def reach(self) -> AxisWidths:
-        """The columns' widths, as the kernels ask for them."""
+    def axis_widths(self) -> AxisWidths:
         return pack_axis_widths(self.tally.quasi, self.tally.importance)
 
-    def share(
+    def run_kernel(
         self, kernel: Callable[..., None], *arguments: Any, progress: Progress | None = None
     ) -> None:
-        """Run a kernel on all blocks."""
         table = self.tally.keys, self.tally.count, self.start, self.stop
         rows = self.tally.entries
         share_out(kernel, len(self.start), rows, *table, *arguments, progress=progress)
@@ -158,85 +183,87 @@ class _Clusters(NamedTuple):
     """Points in clusters, numbered from 0 in each block."""
 
     blocks: _Blocks
-    of: NDArray[np.int64]
-    clusters: NDArray[np.int64]
+    of_point: NDArray[np.int64]
+    per_block: NDArray[np.int64]
     """How many there are in each block."""
 
     @property
-    def number(self) -> int:
-        """How many there are in all."""
-        return int(self.clusters.sum())
+    def total(self) -> int:
+        return int(self.per_block.sum())
 
     @property
-    def before(self) -> NDArray[np.int64]:
+    def offsets(self) -> NDArray[np.int64]:
         """How many clusters the blocks before each one have."""
-        return np.asarray(np.cumsum(self.clusters) - self.clusters)
+        return np.asarray(np.cumsum(self.per_block) - self.per_block)
 
     @property
     def of_entry(self) -> NDArray[np.int64]:
-        """The cluster of each of the table's entries."""
         blocks = self.blocks
-        whole = self.of + np.repeat(self.before, blocks.stop - blocks.start)
+        whole = self.of_point + np.repeat(self.offsets, blocks.stop - blocks.start)
         return np.asarray(whole[blocks.of_entry])
 
     def count_groups(self, tally: Tally, model: Model) -> tuple[Groups, NDArray[np.int32]]:
         """The classes they are published as, and which of them each cluster is."""
         class_ = self.of_entry
         cut = Cut.of(tally, np.arange(tally.entries, dtype=np.int32), class_.astype(np.int32))
-        published = np.empty(self.number, np.int32)
+        published = np.empty(self.total, np.int32)
         published[class_] = cut.class_
         return Groups.of(tally, cut, list_joint_columns(model)), published
 
-    def joined(self, bad: Mask) -> _Clusters:
-        """Each bad cluster joined with the one of its block that costs least."""
-        after = _Clusters(self.blocks, self.of.copy(), self.clusters.copy())
-        self.blocks.share(
-            join_bad_clusters, self.blocks.reach, self.before, bad, after.of, after.clusters
+    def join(self, breaking: Mask) -> _Clusters:
+        after = _Clusters(self.blocks, self.of_point.copy(), self.per_block.copy())
+        self.blocks.run_kernel(
+            join_bad_clusters,
+            self.blocks.axis_widths,
+            self.offsets,
+            breaking,
+            after.of_point,
+            after.per_block,
         )
         return after
 
 
-def _bare(table: Tally, keys: NDArray[Any], count: NDArray[np.int64]) -> Tally:
-    """Points as a tally of their own."""
+def _as_tally(table: Tally, keys: NDArray[Any], count: NDArray[np.int64]) -> Tally:
     nothing = np.zeros((0, len(count)), np.int32)
     return Tally(table.quasi, (), np.ascontiguousarray(keys), nothing, count, weights=table.weights)
 
 
-def _divided(points: Tally, most: int) -> tuple[NDArray[np.int64], ...]:
+def _divide_into_blocks(points: Tally, max_rows: int) -> tuple[NDArray[np.int64], ...]:
     """The points in an order of blocks of similar ones, and where each block starts and stops."""
-    each = _bare(points, points.keys, np.ones(points.entries, np.int64))
-    model = _Enough(min(max(most // 4, 1), points.entries))
-    search = _Halving.of(each, model, relaxed=False, rng=None, hold_back=0, most=most)
+    single_points = _as_tally(points, points.keys, np.ones(points.entries, np.int64))
+    model = _MinRows(min(max(max_rows // 4, 1), points.entries))
+    search = _BlockSearch.of(
+        single_points, model, relaxed=False, rng=None, hold_back=0, max_rows=max_rows
+    )
     while search.running:
         search.deepen()
-    start, stop = search.bounds()
+    start, stop = search.find_bounds()
     # where no cut leaves enough on both sides, blocks are cut by number
-    ends = zip(start, stop, -(-(stop - start) // most), strict=True)
+    ends = zip(start, stop, -(-(stop - start) // max_rows), strict=True)
     edges = [np.linspace(a, b, n + 1).astype(np.int64) for a, b, n in ends]
     begin, end = (np.concatenate([e[part] for e in edges]) for part in (slice(-1), slice(1, None)))
-    return search.rows.entry.astype(np.int64), begin, end
+    return search.segments.entry.astype(np.int64), begin, end
 
 
 @dataclass
-class _Halving(LossSearch):
+class _BlockSearch(LossSearch):
     """Cuts until no segment has more than so many rows."""
 
-    most: int = BLOCK
+    max_rows: int = BLOCK
 
-    def open_(self) -> tuple[Mask, NDArray[np.float64]]:
-        """The segments that have too many rows."""
-        able, widths = super().open_()
-        return able & (self.rows.stop - self.rows.start > self.most), widths
+    def find_cuttable(self) -> tuple[Mask, NDArray[np.float64]]:
+        cuttable, widths = super().find_cuttable()
+        return cuttable & (self.segments.stop - self.segments.start > self.max_rows), widths
 
-    def bounds(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def find_bounds(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Where the finished segments start and stop, in the order of their rows."""
-        bounds = self.finished()[0]
+        bounds = self.collect_closed()[0]
         start, stop = bounds[np.argsort(bounds[:, 0])].T
         return start, stop
 
 
 @dataclass(frozen=True)
-class _Enough:
+class _MinRows:
     """So many rows in every segment."""
 
     min_rows: int
@@ -245,9 +272,7 @@ class _Enough:
     local: ClassVar[bool] = True
 
     def holds(self, groups: Groups) -> Mask:
-        """Which segments have as many."""
         return np.asarray(groups.rows >= self.min_rows)
 
     def reached(self, groups: Groups) -> float:
-        """The fewest rows."""
         return float(groups.rows.min())

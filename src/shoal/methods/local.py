@@ -37,6 +37,8 @@ from shoal.methods._lattice.node_search import (
 )
 from shoal.methods._lattice.rolled_tables import RolledTables
 from shoal.methods._shared.breaking_classes import mend_classes
+from shoal.methods._shared.judged_columns import sum_values
+from shoal.methods._shared.points import select_entries
 from shoal.methods._shared.progress import Advance, Progress
 from shoal.methods._shared.refusals import check_quasi
 
@@ -59,32 +61,61 @@ def local(
     share: float = 0.1,
     nodes: int | None = None,
 ) -> Cut:
-    """Publish round by round, each at the levels that cost the least; nothing in it is random.
+    """Publish round by round, each at the levels that cost the least.
 
-    ``share`` of the people who are left must be placed in a round: less is finer and takes longer.
-    ``measure`` and ``levels`` as in full-domain; ``nodes`` limits the search of each round. The
-    cut's facts: rounds, nodes checked, and whether every search came to its end.
+    Parameters
+    ----------
+    tally
+        The table, as counts of its distinct codes.
+    model
+        The rule that every class must meet.
+    rng
+        Not used: nothing is random.
+    progress
+        Called with how much of how much is done.
+    hold_back
+        How many rows may be suppressed at most.
+    measure, levels
+        As in full-domain.
+    share
+        Which share of the people who are left must be placed in a round: less is finer and takes
+        longer.
+    nodes
+        Limits the search of each round.
+
+    Returns
+    -------
+    Cut
+        The classes; its facts: the number of ``rounds``, the nodes ``checked``, and whether every
+        search came to its end (``complete``).
+
+    Raises
+    ------
+    NotMetError
+        No combination of levels meets the model with so few rows suppressed.
+    UsageError
+        A share, level or measure that there is not, or a lattice too large without a limit.
     """
     if not 0 < share <= 1:
         raise UsageError("share is above 0 and at most 1.", "write for example share=0.1.")
     check_quasi(tally)
     ladders = bound_rungs(tally, levels)
     check_lattice_size(ladders, SearchBudget.of(nodes, None))
-    rounds = _Rounds(_referred(tally, model), model, ladders, measure, nodes)
+    rounds = _Rounds(_with_reference(tally, model), model, ladders, measure, nodes)
     advance = Advance(progress)
     rounds.run(share, hold_back, advance)
-    cut = _whole(tally, model, rounds, hold_back)
+    cut = _join_rounds(tally, model, rounds, hold_back)
     advance.end()
     return cut
 
 
-def _referred(tally: Tally, model: Model) -> Tally:
+def _with_reference(tally: Tally, model: Model) -> Tally:
     """The tally, as a part of which the rest is judged: against the values of everybody."""
-    totals = (
-        np.bincount(codes, weights=tally.count, minlength=axis.size).astype(np.int64)
-        for axis, codes in sensitive_columns(tally, list_joint_columns(model))
+    if tally.reference:
+        return tally
+    return replace(
+        tally, reference=sum_values(tally, sensitive_columns(tally, list_joint_columns(model)))
     )
-    return tally if tally.reference else replace(tally, reference=tuple(totals))
 
 
 @dataclass
@@ -96,7 +127,7 @@ class _Rounds:
     ladders: tuple[tuple[Rung, ...], ...]
     measure: str
     nodes: int | None
-    done: list[tuple[Entries, Cut]] = field(default_factory=list)
+    published: list[tuple[Entries, Cut]] = field(default_factory=list)
     checked: int = 0
     search: NodeSearch | None = None
     """That of the latest round."""
@@ -104,37 +135,37 @@ class _Rounds:
     """No round was stopped by its limit."""
 
     def run(self, share: float, hold_back: int, advance: Advance) -> None:
-        """Publish until nobody is left, or as few as may be held back."""
         rest: Entries = np.arange(self.tally.entries)
         while len(rest):
             people = int(self.tally.count[rest].sum())
             left = people / self.tally.rows
             report = advance.part(1 - left, 1 - left + share * left)
-            cut = self._round(rest, people - max(1, int(np.ceil(share * people))), report)
-            if cut is None and self.done and people <= hold_back:
+            cut = self._search_round(rest, people - max(1, int(np.ceil(share * people))), report)
+            if cut is None and self.published and people <= hold_back:
                 break
             if cut is None:
-                rest, cut = self._taken_back(rest, hold_back)
-            self.done.append((rest, cut))
+                rest, cut = self._undo_rounds(rest, hold_back)
+            self.published.append((rest, cut))
             rest = rest[cut.class_ < 0]
 
-    def _round(self, rest: Entries, limit: int, progress: Progress | None = None) -> Cut | None:
-        """The rest at the levels that cost the least, as far as it meets the rule there."""
-        part = _part(self.tally, rest)
-        tables = RolledTables.of(part, self.model, self.ladders)
+    def _search_round(
+        self, rest: Entries, limit: int, progress: Progress | None = None
+    ) -> Cut | None:
+        remaining = select_entries(self.tally, rest)
+        tables = RolledTables.of(remaining, self.model, self.ladders)
         budget = SearchBudget.of(self.nodes, None)
-        by = create_cost(self.measure, tables)
-        self.search = create_search(tables, by, limit, budget, progress, later=True)
+        cost = create_cost(self.measure, tables)
+        self.search = create_search(tables, cost, limit, budget, progress, placed_later=True)
         best = self.search.run()
         self.checked += budget.checked
         self.complete &= self.search.complete
-        return None if best is None else tables.cut(best.node).without(best.lost)
+        return None if best is None else tables.cut(best.node).without(best.suppressed)
 
-    def _taken_back(self, rest: Entries, hold_back: int) -> tuple[Entries, Cut]:
+    def _undo_rounds(self, rest: Entries, hold_back: int) -> tuple[Entries, Cut]:
         """The rest with as many of the latest rounds as it takes, placed at once."""
-        while self.done:
-            rest, _ = self.done.pop()
-            cut = self._round(rest, hold_back)
+        while self.published:
+            rest, _ = self.published.pop()
+            cut = self._search_round(rest, hold_back)
             if cut is not None:
                 return rest, cut
         raise explain_level_refusal(
@@ -142,43 +173,32 @@ class _Rounds:
         )
 
 
-def _part(tally: Tally, entries: Entries) -> Tally:
-    """Some of the entries."""
-    return replace(
-        tally,
-        keys=np.ascontiguousarray(tally.keys[:, entries]),
-        values=np.ascontiguousarray(tally.values[:, entries]),
-        count=tally.count[entries],
-        providers=None if tally.providers is None else tally.providers[entries],
-    )
-
-
-def _whole(tally: Tally, model: Model, rounds: _Rounds, hold_back: int) -> Cut:
+def _join_rounds(tally: Tally, model: Model, rounds: _Rounds, hold_back: int) -> Cut:
     """All rounds as one cut; mended where classes that were judged apart fail together."""
     class_ = np.full(tally.entries, SUPPRESSED, dtype=np.int32)
     cells, classes = [], 0
-    for entries, cut in rounds.done:
+    for entries, cut in rounds.published:
         placed = cut.class_ >= 0
         class_[entries[placed]] = cut.class_[placed] + classes
         cells.append(cut.cells)
         classes += cut.classes
     entry = np.arange(tally.entries, dtype=np.int32)
     facts = {
-        "rounds": len(rounds.done),
+        "rounds": len(rounds.published),
         "measure": rounds.measure,
         "checked": rounds.checked,
         "complete": rounds.complete,
     }
-    whole = _numbered(Cut(entry, class_, tally.count, Cells.joined(cells), facts).merged())
-    groups = Groups.of(tally, whole, list_joint_columns(model))
+    joined = _order_classes(Cut(entry, class_, tally.count, Cells.joined(cells), facts).merged())
+    groups = Groups.of(tally, joined, list_joint_columns(model))
     if model.holds(groups).all():
-        return whole
+        return joined
     return mend_classes(
-        tally, model, entry, whole.class_, tally.count, hold_back=hold_back, facts=facts
+        tally, model, entry, joined.class_, tally.count, hold_back=hold_back, facts=facts
     )
 
 
-def _numbered(cut: Cut) -> Cut:
+def _order_classes(cut: Cut) -> Cut:
     """The cut with its classes in the order of their cells, whatever that of the entries is."""
     order = np.lexsort((*cut.cells.high.T[::-1], *cut.cells.low.T[::-1]))
     number = np.append(np.argsort(order), SUPPRESSED).astype(np.int32)

@@ -43,11 +43,11 @@ from shoal.methods._shared.breaking_classes import mend_classes
 from shoal.methods._shared.points import Points, order_people
 from shoal.methods._shared.progress import Advance, Progress
 
-BLOCK = 20_000
+MAX_BLOCK = 20_000
 """So many people at the most are clustered together."""
-HEAVY = 16
+WORK_PER_PERSON = 16
 """A person is as much work as so many rows are elsewhere."""
-MADE = 0.9
+CLUSTERING_SHARE = 0.9
 """So much of the work is done once classes are made that are not mended yet."""
 CODINGS = ("ordinal", "one-hot")
 
@@ -66,37 +66,63 @@ def microaggregation(
     progress: Progress | None = None,
     hold_back: int = 0,
     k: int = 0,
-    block: int = BLOCK,
+    block: int = MAX_BLOCK,
     categories: str = "ordinal",
 ) -> Cut:
-    """Classes of near people by MDAV, as many in each as the model needs at the least.
+    """Classes of near people by MDAV, as small as the model allows.
 
-    ``k`` asks for larger ones. ``block``: so many people are clustered together, the table being
-    cut into blocks of near people where it has more. ``categories`` says how far apart values of
-    trees and unordered columns are. ``rng`` chooses which of several people with equal
-    quasi-identifiers go where. Where the model asks for more than size, classes are joined with
-    neighbours; ``hold_back``: or rows held back, where that does not help.
+    Parameters
+    ----------
+    tally
+        The table, as counts of its distinct codes.
+    model
+        The rule that every class must meet. Where it asks for more than size, classes are joined
+        with neighbours.
+    rng
+        Chooses which of several people with equal quasi-identifiers go where.
+    progress
+        Called with how much of how much is done.
+    hold_back
+        Above 0: where joining does not help, classes that break the rule are suppressed.
+    k
+        Asks for larger classes than the model needs.
+    block
+        How many people are clustered together; a larger table is cut into blocks of near people.
+    categories
+        How far apart values of trees and unordered columns are: ``ordinal`` or ``one-hot``.
+
+    Returns
+    -------
+    Cut
+        The classes; its facts: ``k``, ``block``, the number of ``blocks``, ``categories``, and how
+        many classes were ``joined``.
+
+    Raises
+    ------
+    NotMetError
+        One class of everybody does not meet the model, and no row may be suppressed.
+    UsageError
+        ``k`` is less than the model needs, or there is no such coding.
     """
-    k, most = _size(model, k), parse_whole_number(block, "block", 1)
+    k, max_block = _choose_class_size(model, k), parse_whole_number(block, "block", 1)
     points, advance = Points.of(tally), Advance(progress)
-    cloud = EmbeddedPoints.of(tally, points, _check_coding(categories))
-    pieces, blocks = cloud.clustered(k, most, advance.part(0.0, MADE))
-    pieces = _people(tally, points, cloud.in_order(pieces), rng)
-    facts = {"k": k, "block": most, "blocks": blocks, "categories": categories}
+    embedded = EmbeddedPoints.of(tally, points, _check_coding(categories))
+    pieces, blocks = embedded.cluster(k, max_block, advance.part(0.0, CLUSTERING_SHARE))
+    pieces = _assign_entries(tally, points, embedded.order_clusters(pieces), rng)
+    facts = {"k": k, "block": max_block, "blocks": blocks, "categories": categories}
     cut = mend_classes(tally, model, *pieces, hold_back=hold_back, facts=facts)
     advance.end()
     return cut
 
 
-def _size(model: Model, k: int) -> int:
-    """How many people a class has: what the model needs, or more."""
-    least = min_class_rows(model)
-    asked = parse_whole_number(k, "k", 0) or least
-    if asked < least:
+def _choose_class_size(model: Model, k: int) -> int:
+    min_rows = min_class_rows(model)
+    requested = parse_whole_number(k, "k", 0) or min_rows
+    if requested < min_rows:
         raise UsageError(
-            f"{model} needs classes of {least:,} rows.", f"leave k out, or write k={least}."
+            f"{model} needs classes of {min_rows:,} rows.", f"leave k out, or write k={min_rows}."
         )
-    return asked
+    return requested
 
 
 def _check_coding(categories: str) -> str:
@@ -112,82 +138,92 @@ class EmbeddedPoints:
     """Points as places, so that they can be sorted and be near each other."""
 
     people: Numbers
-    line: NDArray[np.float64]
+    standardised: NDArray[np.float64]
     """(quasi-identifiers, points): every column as numbers, by which points can be sorted."""
-    places: NDArray[np.float64]
+    coordinates: NDArray[np.float64]
     """(columns, points): those that are measured as numbers."""
     codes: NDArray[np.int32]
     """(columns, points): those that are equal or not, numbered on from column to column."""
-    cost: NDArray[np.float64]
-    base: Numbers
+    match_weights: NDArray[np.float64]
+    code_offsets: Numbers
 
     @classmethod
     def of(cls, tally: Tally, points: Points, categories: str) -> EmbeddedPoints:
         """Where the points of a tally are."""
         keys, people = points.keys, points.count
         pairs = list(zip(tally.quasi, keys, strict=True))
-        line = np.stack([_line(axis, codes, people) for axis, codes in pairs])
-        line *= np.sqrt(tally.importance)[:, None]
-        ranked = np.array([_ranked(axis, categories) for axis in tally.quasi])
-        matched = np.flatnonzero(~ranked | [axis.null for axis in tally.quasi])
-        sizes = [2 if ranked[i] else tally.quasi[i].size for i in matched]
-        base = np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))
+        standardised = np.stack([_standardise(axis, codes, people) for axis, codes in pairs])
+        standardised *= np.sqrt(tally.importance)[:, None]
+        is_measured = np.array([_is_measured(axis, categories) for axis in tally.quasi])
+        compared = np.flatnonzero(~is_measured | [axis.null for axis in tally.quasi])
+        sizes = [2 if is_measured[i] else tally.quasi[i].size for i in compared]
+        code_offsets = np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))
         codes = np.empty((len(sizes), len(people)), np.int32)
-        for j, i in enumerate(matched.tolist()):
-            own = keys[i] == tally.quasi[i].null_code if ranked[i] else keys[i]
-            codes[j] = own + base[j]
-        return cls(people, line, line[ranked], codes, tally.importance[matched], base)
+        for j, i in enumerate(compared.tolist()):
+            matched_codes = keys[i] == tally.quasi[i].null_code if is_measured[i] else keys[i]
+            codes[j] = matched_codes + code_offsets[j]
+        return cls(
+            people,
+            standardised,
+            standardised[is_measured],
+            codes,
+            tally.importance[compared],
+            code_offsets,
+        )
 
-    def clustered(self, k: int, most: int, progress: Progress | None = None) -> tuple[Pieces, int]:
+    def cluster(
+        self, k: int, max_block: int, progress: Progress | None = None
+    ) -> tuple[Pieces, int]:
         """The points in classes of k people or more, and how many blocks they were."""
         if k == 1:  # everybody alone, and equal people are one class
             alone = np.arange(len(self.people))
             return (alone, alone, self.people), 1
-        order, edges = halve_points(self.line, self.people, max(most, 3 * k), k)
-        places, codes = (np.ascontiguousarray(a[:, order]) for a in (self.places, self.codes))
+        order, edges = halve_points(self.standardised, self.people, max(max_block, 3 * k), k)
+        coordinates, codes = (
+            np.ascontiguousarray(a[:, order]) for a in (self.coordinates, self.codes)
+        )
         people, blocks = self.people[order], len(edges) - 1
-        inside = np.add.reduceat(people, edges[:-1])
-        room = np.concatenate(([0], np.cumsum(np.diff(edges) + inside // k + 1)))
+        block_people = np.add.reduceat(people, edges[:-1])
+        room = np.concatenate(([0], np.cumsum(np.diff(edges) + block_people // k + 1)))
         point, class_, count = np.zeros((3, room[-1]), np.int64)
         written = np.zeros((blocks, 2), np.int64)
-        cloud = places, codes, self.cost, self.base, people
-        outputs, rows = (room, point, class_, count, written), HEAVY * int(people.sum())
-        share_out(cluster_by_mdav, blocks, rows, edges, *cloud, k, *outputs, progress=progress)
+        table = coordinates, codes, self.match_weights, self.code_offsets, people
+        outputs, rows = (room, point, class_, count, written), WORK_PER_PERSON * int(people.sum())
+        share_out(cluster_by_mdav, blocks, rows, edges, *table, k, *outputs, progress=progress)
         before = np.repeat(np.cumsum(written[:, 1]) - written[:, 1], np.diff(room))
         used = np.concatenate(
             [np.arange(a, a + n) for a, n in zip(room, written[:, 0], strict=False)]
         )
         return (order[point[used]], (class_ + before)[used], count[used]), blocks
 
-    def in_order(self, pieces: Pieces) -> Pieces:
+    def order_clusters(self, pieces: Pieces) -> Pieces:
         """The classes numbered so that neighbours are alike, by their means."""
         point, class_, people = pieces
         rows = np.bincount(class_, people)
-        means = [np.bincount(class_, people * column[point]) / rows for column in self.line]
+        means = [np.bincount(class_, people * column[point]) / rows for column in self.standardised]
         order, _ = halve_points(np.stack(means), np.ones(len(rows), np.int64), 1)
         return point, np.argsort(order)[class_], people
 
 
-def _ranked(axis: Axis, categories: str) -> bool:
-    """Whether a column is measured as numbers."""
+def _is_measured(axis: Axis, categories: str) -> bool:
     return categories == "ordinal" or axis.positions is not None or axis.shape == "ordered"
 
 
-def _line(axis: Axis, codes: NDArray[Any], people: Numbers) -> NDArray[np.float64]:
+def _standardise(axis: Axis, codes: NDArray[Any], people: Numbers) -> NDArray[np.float64]:
     """A column as numbers with the mean 0 and the standard deviation 1 over people; null is 0."""
-    known = codes != axis.null_code
-    places = np.arange(axis.size, dtype=np.float64)
+    is_known = codes != axis.null_code
+    positions = np.arange(axis.size, dtype=np.float64)
     if axis.positions is not None:
-        places[: len(axis.leaves)] = axis.positions
-    value, weight = places[codes], np.where(known, people, 0)
-    if not known.any():
+        positions[: len(axis.leaves)] = axis.positions
+    value, weight = positions[codes], np.where(is_known, people, 0)
+    if not is_known.any():
         return np.zeros(len(codes))
     value = value - np.average(value, weights=weight)
     spread = np.sqrt(np.average(value**2, weights=weight))
-    return np.where(known, value / (spread if spread > 0 else 1.0), 0.0)
+    return np.where(is_known, value / (spread if spread > 0 else 1.0), 0.0)
 
 
-def _people(
+def _assign_entries(
     tally: Tally,
     points: Points,
     pieces: Pieces,

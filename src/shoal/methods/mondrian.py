@@ -41,13 +41,37 @@ def mondrian(
     relaxed: bool = False,
     hold_back: int = 0,
 ) -> Cut:
-    """Cut the tally top-down into classes that meet the model.
+    """Cut the tally top-down into classes that meet the model, at medians of the widest columns.
 
-    ``hold_back``: where the whole table does not meet the model, parts of it that cannot are
-    held back instead of refused; under a rule that judges all classes together they are cut off
-    first, and what is left is cut further. ``rng`` chooses which of the people at a relaxed cut go
-    where; strict cuts depend on the tally alone. Under a rule that merging classes may break
-    (δ-presence), columns with a tree or nulls are not cut, because their cells may coincide.
+    Parameters
+    ----------
+    tally
+        The table, as counts of its distinct codes.
+    model
+        The rule that every class must meet. Under a rule that merging classes may break
+        (δ-presence) columns with a tree or nulls are not cut, because their cells may coincide.
+    rng
+        Chooses which of the people at a relaxed cut go where; strict cuts depend on the tally
+        alone.
+    progress
+        Called with how much of how much is done.
+    relaxed
+        Whether people with equal codes at the median may be divided.
+    hold_back
+        Above 0: where the whole table does not meet the model, parts that cannot are suppressed.
+        Under a rule that judges all classes together they are cut off first.
+
+    Returns
+    -------
+    Cut
+        The classes; its facts: the ``depth`` of the cuts.
+
+    Raises
+    ------
+    NotMetError
+        The whole table does not meet the model, and no row may be suppressed.
+    UsageError
+        Nothing is to be generalised, or relaxed cuts do not go with the rule.
     """
     how: dict[str, Any] = {"hold_back": hold_back, "progress": progress}
     return TopDownSearch.of(tally, model, relaxed=relaxed, rng=rng, **how).run(tally)

@@ -75,42 +75,67 @@ def mu_argus(
 ) -> Cut:
     """The recoded table without rare pairs and triples; whether it meets the model is not asked.
 
-    ``identifying``: ``"zip=1,age=2,sex=3"``, or 0; a column that is not named is most identifying
-    (1). ``recode``: the levels to start from, ``"age=1"``; ``"none"``: all columns as they are;
-    ``"auto"``: while more than the share ``unsafe`` of all rows' combinations is unsafe, the column
-    is lifted by a level that makes the most of them safe for the loss it adds. Nothing is held
-    back, whatever ``hold_back`` says, and nothing is random. The cut's facts: the level of each
-    column (0: as it is), how many combinations of columns were tested, how many cells are blank.
+    Parameters
+    ----------
+    tally
+        The table, as counts of its distinct codes.
+    model
+        Only its fewest rows of a class are used, as k.
+    rng
+        Not used: nothing is random.
+    progress
+        Called with how much of how much is done.
+    hold_back
+        Not used: no row is suppressed.
+    identifying
+        How identifying columns are, ``"zip=1,age=2,sex=3"``, or 0; a column that is not named is
+        most identifying (1).
+    recode
+        The levels to start from, ``"age=1"``; ``"none"``: all columns as they are; ``"auto"``:
+        while too many combinations are unsafe, the column is lifted that makes the most of them
+        safe for the loss it adds.
+    unsafe
+        Which share of all rows' combinations may be unsafe before cells are blanked (``"auto"``).
+
+    Returns
+    -------
+    Cut
+        The classes; its facts: the level of each column (0: as it is), how many ``combinations`` of
+        columns were tested, and how many cells of each are ``blank``.
+
+    Raises
+    ------
+    UsageError
+        ``identifying`` or ``recode`` names a column or a number that there is not.
     """
     check_quasi(tally)
     share = float(parse_fraction(unsafe, "unsafe", 0, 1, example="0.01"))
-    degrees = _numbers(tally, identifying, "identifying", [3] * len(tally.quasi))
-    tested = _tested([degrees.get(axis.name, 1) for axis in tally.quasi])
+    degrees = _parse_column_numbers(tally, identifying, "identifying", [3] * len(tally.quasi))
+    tested = _list_tested_combinations([degrees.get(axis.name, 1) for axis in tally.quasi])
     advance = Advance(progress)
-    rungs = _recoded(tally, recode, tested, min_class_rows(model), share, advance.half(0))
+    rungs = _choose_rungs(tally, recode, tested, min_class_rows(model), share, advance.half(0))
     cut = recode_to_rungs(tally, rungs)
-    blank = _blank(tally, cut, tested, min_class_rows(model), advance.half(1))
+    blanks = _choose_blanks(tally, cut, tested, min_class_rows(model), advance.half(1))
     advance.end()
     names = [axis.name for axis in tally.quasi]
     facts = describe_levels(tally, rungs) | {
         "combinations": len(tested),
-        "blank": dict(zip(names, (_rows(cut) @ blank).tolist(), strict=True)),
+        "blank": dict(zip(names, (_count_rows(cut) @ blanks).tolist(), strict=True)),
     }
-    return replace(cut, cells=_blanked(tally, cut.cells, blank), facts=facts).merged()
+    return replace(cut, cells=_blank_cells(tally, cut.cells, blanks), facts=facts).merged()
 
 
-def _tested(degrees: Sequence[int]) -> list[Combination]:
-    """The pairs and triples of columns that are tested."""
+def _list_tested_combinations(degrees: Sequence[int]) -> list[Combination]:
     named = [column for column, degree in enumerate(degrees) if degree]
     several = (combination for size in (2, 3) for combination in chosen(named, size))
     return [
         combination
         for combination in several
-        if _counts([degrees[column] for column in combination])
+        if _is_tested([degrees[column] for column in combination])
     ]
 
 
-def _counts(degrees: Sequence[int]) -> bool:
+def _is_tested(degrees: Sequence[int]) -> bool:
     """Whether columns of these degrees are tested together.
 
     >>> [_counts(degrees) for degrees in ([1, 1], [1, 2, 3], [2, 3], [1, 2, 2])]
@@ -122,7 +147,7 @@ def _counts(degrees: Sequence[int]) -> bool:
 # Recoding whole columns
 
 
-def _recoded(
+def _choose_rungs(
     tally: Tally,
     recode: str,
     tested: Sequence[Combination],
@@ -130,13 +155,12 @@ def _recoded(
     share: float,
     progress: Progress,
 ) -> list[Rung]:
-    """The level of each column to start from."""
     if recode == AUTO:
         ladders = [build_ladder(axis) for axis in tally.quasi]
         return _Lifting.of(tally, ladders, tested, k).run(share, progress)
     tops = [axis.height for axis in tally.quasi]
-    wanted = {} if recode == NONE else _numbers(tally, recode, "recode", tops)
-    levels = [wanted.get(axis.name, 0) for axis in tally.quasi]
+    requested = {} if recode == NONE else _parse_column_numbers(tally, recode, "recode", tops)
+    levels = [requested.get(axis.name, 0) for axis in tally.quasi]
     return [find_rung(axis, level) for axis, level in zip(tally.quasi, levels, strict=True)]
 
 
@@ -145,7 +169,7 @@ class _Lifting:
     """Lift columns until few combinations are unsafe: what each combination of columns holds."""
 
     ladders: list[tuple[Rung, ...]]
-    lost: list[NDArray[np.float64]]
+    losses: list[NDArray[np.float64]]
     """Per column the mean width of its cells on each rung, times its weight."""
     values: dict[Combination, tuple[NDArray[Any], NDArray[Any]]]
     """Of each combination of columns the codes (columns, distinct) and their rows."""
@@ -160,60 +184,68 @@ class _Lifting:
         tested: Sequence[Combination],
         k: int,
     ) -> _Lifting:
-        lost = [_losses(tally, column, rungs) for column, rungs in enumerate(ladders)]
-        values = {combination: _distinct(tally, combination) for combination in tested}
-        return cls(ladders, lost, values, k, tally.rows)
+        losses = [_compute_losses(tally, column, rungs) for column, rungs in enumerate(ladders)]
+        values = {combination: _count_distinct(tally, combination) for combination in tested}
+        return cls(ladders, losses, values, k, tally.rows)
 
     def run(self, share: float, progress: Progress) -> list[Rung]:
         """The rungs at which no more than this share of all rows' combinations is unsafe."""
-        at = [0] * len(self.ladders)
-        bad = {combination: self._unsafe(combination, at) for combination in self.values}
-        columns = sorted({column for combination in bad for column in combination})
-        while sum(bad.values()) > share * self.rows * len(bad):
-            able = [column for column in columns if at[column] < len(self.ladders[column]) - 1]
-            if not able:
+        standing = [0] * len(self.ladders)
+        unsafe = {
+            combination: self._count_unsafe_rows(combination, standing)
+            for combination in self.values
+        }
+        columns = sorted({column for combination in unsafe for column in combination})
+        while sum(unsafe.values()) > share * self.rows * len(unsafe):
+            liftable = [
+                column for column in columns if standing[column] < len(self.ladders[column]) - 1
+            ]
+            if not liftable:
                 break
-            tried = [self._lifted(column, at, bad) for column in able]
-            _, column, left = max(tried, key=lambda one: one[0])
-            at[column] += 1
-            bad |= left
-            progress(sum(at), sum(len(rungs) - 1 for rungs in self.ladders))
-        return [rungs[i] for rungs, i in zip(self.ladders, at, strict=True)]
+            attempts = [self._rate_lift(column, standing, unsafe) for column in liftable]
+            _, column, unsafe_after = max(attempts, key=lambda attempt: attempt[0])
+            standing[column] += 1
+            unsafe |= unsafe_after
+            progress(sum(standing), sum(len(rungs) - 1 for rungs in self.ladders))
+        return [
+            rungs[rung_number] for rungs, rung_number in zip(self.ladders, standing, strict=True)
+        ]
 
-    def _lifted(
-        self, column: int, at: Sequence[int], bad: Mapping[Combination, float]
+    def _rate_lift(
+        self, column: int, standing: Sequence[int], unsafe: Mapping[Combination, float]
     ) -> tuple[tuple[float, float], int, dict[Combination, float]]:
         """How good it is to lift a column, its number, and what of its combinations stays unsafe.
 
         By how much becomes safe for the loss that it adds; of equals by how little that is.
         """
-        above = [i + (j == column) for j, i in enumerate(at)]
-        left = {
-            combination: self._unsafe(combination, above)
-            for combination in bad
+        above = [i + (j == column) for j, i in enumerate(standing)]
+        unsafe_after = {
+            combination: self._count_unsafe_rows(combination, above)
+            for combination in unsafe
             if column in combination
         }
-        safe = sum(bad[combination] - rows for combination, rows in left.items())
-        cost = float(self.lost[column][above[column]] - self.lost[column][at[column]])
-        return (safe / max(cost, 1e-12), -cost), column, left
+        made_safe = sum(unsafe[combination] - rows for combination, rows in unsafe_after.items())
+        cost = float(self.losses[column][above[column]] - self.losses[column][standing[column]])
+        return (made_safe / max(cost, 1e-12), -cost), column, unsafe_after
 
-    def _unsafe(self, combination: Combination, at: Sequence[int]) -> float:
-        """How many rows have a rare combination of values in these columns."""
+    def _count_unsafe_rows(self, combination: Combination, standing: Sequence[int]) -> float:
         codes, rows = self.values[combination]
-        rungs = [self.ladders[column][at[column]] for column in combination]
+        rungs = [self.ladders[column][standing[column]] for column in combination]
         nodes = [rung.node[own] for rung, own in zip(rungs, codes, strict=True)]
-        counted = np.bincount(number_combinations(nodes, map(len, rungs))[0], weights=rows)
-        return float(counted[counted < self.k].sum())
+        rows_by_combination = np.bincount(
+            number_combinations(nodes, map(len, rungs))[0], weights=rows
+        )
+        return float(rows_by_combination[rows_by_combination < self.k].sum())
 
 
-def _losses(tally: Tally, column: int, rungs: Sequence[Rung]) -> NDArray[np.float64]:
+def _compute_losses(tally: Tally, column: int, rungs: Sequence[Rung]) -> NDArray[np.float64]:
     axis, codes = tally.quasi[column], tally.keys[column]
     rows = np.bincount(codes, weights=tally.count, minlength=axis.size)
     wide = np.array([axis.width(rung.low, rung.high)[rung.node] for rung in rungs])
     return np.asarray(wide @ rows * (tally.importance[column] / max(tally.rows, 1)))
 
 
-def _distinct(tally: Tally, combination: Combination) -> tuple[NDArray[Any], NDArray[Any]]:
+def _count_distinct(tally: Tally, combination: Combination) -> tuple[NDArray[Any], NDArray[Any]]:
     codes = tally.keys[list(combination)]
     number, first = number_combinations(codes, [tally.quasi[column].size for column in combination])
     rows = np.bincount(number, weights=tally.count, minlength=len(first))
@@ -223,76 +255,84 @@ def _distinct(tally: Tally, combination: Combination) -> tuple[NDArray[Any], NDA
 # Blanking single cells
 
 
-def _blank(
+def _choose_blanks(
     tally: Tally, cut: Cut, tested: Sequence[Combination], k: int, progress: Progress
 ) -> Mask:
     """Which cells become ``*``, (classes, columns): in each round one of every unsafe class."""
-    rows, cells = _rows(cut), cut.cells
-    telling = ((cells.low > 0) | (cells.high < _tops(tally))).any(axis=0)
-    blank = np.zeros(cells.low.shape, dtype=bool)
+    rows, cells = _count_rows(cut), cut.cells
+    narrows = ((cells.low > 0) | (cells.high < _list_last_codes(tally))).any(axis=0)
+    blanks = np.zeros(cells.low.shape, dtype=bool)
     while True:
-        times = np.zeros(blank.shape)
+        unsafe_counts = np.zeros(blanks.shape)
         for combination in tested:
-            at = _rare(tally, cells.low, rows, blank, combination, k)
-            times[at[:, np.newaxis], combination] += 1
-        times *= telling  # a column that is * everywhere cannot be blanked
-        times /= tally.importance
-        unsafe = times.any(axis=1)
+            rare = _find_rare_classes(tally, cells.low, rows, blanks, combination, k)
+            unsafe_counts[rare[:, np.newaxis], combination] += 1
+        unsafe_counts *= narrows  # a column that is * everywhere cannot be blanked
+        unsafe_counts /= tally.importance
+        unsafe = unsafe_counts.any(axis=1)
         progress(int(rows[~unsafe].sum()), tally.rows)
         if not unsafe.any():
-            return blank
-        blank[np.flatnonzero(unsafe), times[unsafe].argmax(axis=1)] = True
+            return blanks
+        blanks[np.flatnonzero(unsafe), unsafe_counts[unsafe].argmax(axis=1)] = True
 
 
-def _rare(
-    tally: Tally, node: NDArray[Any], rows: NDArray[Any], blank: Mask, found: Combination, k: int
+def _find_rare_classes(
+    tally: Tally,
+    node: NDArray[Any],
+    rows: NDArray[Any],
+    blanks: Mask,
+    combination: Combination,
+    k: int,
 ) -> NDArray[np.int64]:
     """The classes whose values in some columns, none of them blank, fewer than k rows have."""
-    columns = list(found)
-    known = np.flatnonzero(~blank[:, columns].any(axis=1))
+    columns = list(combination)
+    known = np.flatnonzero(~blanks[:, columns].any(axis=1))
     nodes = [node[known, column] for column in columns]
     number, _ = number_combinations(nodes, [tally.quasi[column].size for column in columns])
     return known[np.bincount(number, weights=rows[known])[number] < k]
 
 
-def _blanked(tally: Tally, cells: Cells, blank: Mask) -> Cells:
-    """The cells, those that are blank as ``*``."""
-    low = np.where(blank, np.int32(0), cells.low)
-    high = np.where(blank, _tops(tally), cells.high)
+def _blank_cells(tally: Tally, cells: Cells, blanks: Mask) -> Cells:
+    low = np.where(blanks, np.int32(0), cells.low)
+    high = np.where(blanks, _list_last_codes(tally), cells.high)
     sets = {
-        j: np.where(blank[:, j, np.newaxis], all_leaves(tally.quasi[j]), bits)
+        j: np.where(blanks[:, j, np.newaxis], all_leaves(tally.quasi[j]), bits)
         for j, bits in cells.sets.items()
     }
     tops = [axis.height for axis in tally.quasi]
     stars = relabel_cells(tally.quasi, Cells(low, high, sets), tops).levels
     if stars is None and cells.levels is None:
         return Cells(low, high, sets)
-    shown = np.full_like(low, -1) if cells.levels is None else cells.levels
-    over = np.full_like(low, -1) if stars is None else stars
-    return Cells(low, high, sets, np.where(blank, over, shown))
+    own_levels = np.full_like(low, -1) if cells.levels is None else cells.levels
+    star_levels = np.full_like(low, -1) if stars is None else stars
+    return Cells(low, high, sets, np.where(blanks, star_levels, own_levels))
 
 
-def _rows(cut: Cut) -> NDArray[np.int64]:
+def _count_rows(cut: Cut) -> NDArray[np.int64]:
     return np.bincount(cut.class_, weights=cut.count, minlength=cut.classes).astype(np.int64)
 
 
-def _tops(tally: Tally) -> NDArray[np.int32]:
+def _list_last_codes(tally: Tally) -> NDArray[np.int32]:
     return np.array([axis.size - 1 for axis in tally.quasi], dtype=np.int32)
 
 
 # Parameters
 
 
-def _numbers(tally: Tally, text: str, name: str, most: Sequence[int]) -> dict[str, int]:
+def _parse_column_numbers(
+    tally: Tally, text: str, name: str, max_numbers: Sequence[int]
+) -> dict[str, int]:
     """The whole number of each column that is named: ``"age=1,zip=2"``."""
-    tops = dict(zip((axis.name for axis in tally.quasi), most, strict=True))
-    hint = f"write COLUMN=NUMBER, several with commas; the columns are: {', '.join(tops)}."
+    max_of_column = dict(zip((axis.name for axis in tally.quasi), max_numbers, strict=True))
+    hint = f"write COLUMN=NUMBER, several with commas; the columns are: {', '.join(max_of_column)}."
     numbers: dict[str, int] = {}
     for part in filter(str.strip, text.split(",")):
         column, _, number = (piece.strip() for piece in part.rpartition("="))
-        if column not in tops or column in numbers:
+        if column not in max_of_column or column in numbers:
             raise UsageError(f"{name} does not name quasi-identifiers, each once.", hint)
-        if not number.isdecimal() or int(number) > tops[column]:
-            raise UsageError(f"{name} of {column} is not one of 0 to {tops[column]}.", hint)
+        if not number.isdecimal() or int(number) > max_of_column[column]:
+            raise UsageError(
+                f"{name} of {column} is not one of 0 to {max_of_column[column]}.", hint
+            )
         numbers[column] = int(number)
     return numbers

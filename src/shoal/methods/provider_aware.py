@@ -43,7 +43,7 @@ from shoal.kernels import split
 from shoal.methods._shared.cell_widths import sum_cell_widths
 from shoal.methods._shared.progress import Advance, Progress
 from shoal.methods._topdown.row_segments import CandidateCuts
-from shoal.methods._topdown.top_down_search import TopDownSearch, Whole
+from shoal.methods._topdown.top_down_search import Numbers, TopDownSearch
 
 ALPHA = 0.8
 """What values count for in the paper's score, against rows."""
@@ -63,27 +63,54 @@ def provider_aware(
 ) -> Cut:
     """Cut the tally top-down into classes that meet the model, on providers too.
 
-    ``relaxed`` and ``hold_back`` as in Mondrian. Where the rule does not ask who brought the rows,
-    it is Mondrian.
+    Parameters
+    ----------
+    tally
+        The table, as counts of its distinct codes.
+    model
+        The rule that every class must meet. Where it does not ask who provided the rows, the method
+        is Mondrian.
+    rng
+        Chooses which of the people at a relaxed cut go where.
+    progress
+        Called with how much of how much is done.
+    relaxed
+        Whether people with equal codes at the median may be divided.
+    hold_back
+        Above 0: where the whole table does not meet the model, parts that cannot are suppressed.
+    choice
+        When providers are cut: ``least``, ``quasi``, ``apart`` or ``score``, as above.
+
+    Returns
+    -------
+    Cut
+        The classes; its facts: the ``depth`` of the cuts.
+
+    Raises
+    ------
+    NotMetError
+        The whole table does not meet the model, and no row may be suppressed.
+    UsageError
+        There is no such choice.
     """
     if choice not in CHOICES:
         raise UsageError(f"There is no choice {choice!r}.", f"it is one of {', '.join(CHOICES)}.")
-    how: dict[str, Any] = {"relaxed": relaxed, "hold_back": hold_back}
+    options: dict[str, Any] = {"relaxed": relaxed, "hold_back": hold_back}
     searches, table = CHOICES[choice], tally
     if tally.providers is not None and "provider" in model.needs and model.monotone:
-        table, how = _with_providers(tally), how | {"last": len(tally.quasi)}
+        table, options = _add_provider_column(tally), options | {"last_column": len(tally.quasi)}
     else:
         searches = (TopDownSearch,)
     seed = rng or np.random.default_rng(0)
     cuts, advance = [], Advance(progress)
     for turn, search in enumerate(searches):
         report = advance.part(turn / len(searches), (turn + 1) / len(searches))
-        started = search.of(table, model, rng=deepcopy(seed), progress=report, **how)
+        started = search.of(table, model, rng=deepcopy(seed), progress=report, **options)
         cuts.append(started.run(tally))
     return min(cuts, key=lambda cut: sum_cell_widths(tally, cut))
 
 
-def _with_providers(tally: Tally) -> Tally:
+def _add_provider_column(tally: Tally) -> Tally:
     """The tally with the provider as one more column, which weighs nothing: most rows last."""
     assert tally.providers is not None
     rows = np.bincount(tally.providers, weights=tally.count)
@@ -97,37 +124,36 @@ def _with_providers(tally: Tally) -> Tally:
     )
 
 
-class _Apart(TopDownSearch):
+class _ProvidersFirst(TopDownSearch):
     """Providers are parted first."""
 
-    def first_cuts(self, segments: Whole, widths: NDArray[np.float64]) -> tuple[Whole, Whole]:
-        """On the providers where there are several, else on the widest column."""
-        _, widest = super().first_cuts(segments, widths)
-        return segments, np.where(self.divisible(segments), self.last or 0, widest)
+    def propose_first_cuts(
+        self, segments: Numbers, widths: NDArray[np.float64]
+    ) -> tuple[Numbers, Numbers]:
+        _, widest = super().propose_first_cuts(segments, widths)
+        return segments, np.where(self.is_divisible(segments), self.last_column or 0, widest)
 
 
 class _ByScore(TopDownSearch):
     """Of all cuts that can be made the one that fulfils the rule best."""
 
-    def chosen(self) -> CandidateCuts:
-        """For each segment its best cut by the paper's score."""
-        able, widths = self.open_()
-        candidates = self.all_cuts(np.flatnonzero(able), widths)
-        order = np.lexsort((-self._scores(candidates), candidates.segment))
-        return self.best(candidates.take(order))
+    def choose_cuts(self) -> CandidateCuts:
+        cuttable, widths = self.find_cuttable()
+        candidates = self.propose_all_cuts(np.flatnonzero(cuttable), widths)
+        order = np.lexsort((-self._score_candidates(candidates), candidates.segment))
+        return self.pick_best(candidates.take(order))
 
-    def _scores(self, candidates: CandidateCuts) -> NDArray[np.float64]:
-        """The score of each candidate's worse half."""
+    def _score_candidates(self, candidates: CandidateCuts) -> NDArray[np.float64]:
         score = np.zeros(len(candidates))
-        for block in self.rows.blocks(candidates):
-            halves = self.rows.halves(candidates.take(block), self.model)
+        for block in self.segments.iterate_blocks(candidates):
+            halves = self.segments.count_halves(candidates.take(block), self.model)
             score[block] = score_fitness(self.model, halves, ALPHA).reshape(-1, 2).min(axis=1)
         return score
 
 
 CHOICES: dict[str, tuple[type[TopDownSearch], ...]] = {
-    "least": (TopDownSearch, _Apart),
+    "least": (TopDownSearch, _ProvidersFirst),
     "quasi": (TopDownSearch,),
-    "apart": (_Apart,),
+    "apart": (_ProvidersFirst,),
     "score": (_ByScore,),
 }

@@ -8,7 +8,7 @@ cut as Mondrian does, on the widest column at its median; and one whose cuts are
 to the power of 1.1 × loss). Which line loses least is found out, on a sample where the table is
 large. The leaves of the tree from left to right are the line; of two halves the one comes first to
 which whoever stands before them is nearer on the column that was cut. The line is then cut into
-classes of k to 2k − 1 people at the least loss of all ways to cut it (``lines/ordered.py``). A
+classes of k to 2k − 1 people at the least loss of all ways to cut it (``_shared/line_cut.py``). A
 rule that asks for more than k people joins classes that break it with their neighbours; where it
 judges classes one by one and the table is not large, that is done with every line.
 
@@ -41,10 +41,10 @@ from shoal.methods._shared.points import Points
 from shoal.methods._shared.progress import Advance, Progress
 
 NEVER = 1 << 40
-WAYS = ((1.0, NEVER), (1.1, NEVER), (1.0, 4), (1.0, 32))
+TREE_SETTINGS = ((1.0, NEVER), (1.1, NEVER), (1.0, 4), (1.0, 32))
 """To which power the people of a half count in what a cut costs, and from how many times k people
 on a node is cut in the middle instead: all are tried."""
-SAMPLE = 20_000
+SAMPLE_POINTS = 20_000
 """On about so many combinations of quasi-identifiers."""
 KERNELS = (line_order,)
 """What is compiled when it first runs on a machine."""
@@ -60,50 +60,84 @@ def tree_order(
 ) -> Cut:
     """Cut the line of people that a tree makes into classes that meet the model.
 
-    ``rng`` puts people with equal quasi-identifiers in random order. ``hold_back``: where not
-    even one class of everybody meets the model, classes that cannot are held back instead of
-    refused. The cut's facts: the ``shortest`` classes that were made, and how many were
-    ``joined`` with others because they broke the rule.
+    Parameters
+    ----------
+    tally
+        The table, as counts of its distinct codes.
+    model
+        The rule that every class must meet.
+    rng
+        Puts people with equal quasi-identifiers in random order.
+    progress
+        Called with how much of how much is done.
+    hold_back
+        Above 0: where not even one class of everybody meets the model, classes that cannot are
+        suppressed.
+
+    Returns
+    -------
+    Cut
+        The classes; its facts: the ``shortest`` that were made, and how many were ``joined`` with
+        others because they broke the rule.
+
+    Raises
+    ------
+    NotMetError
+        One class of everybody does not meet the model, and no row may be suppressed.
     """
     points, advance = Points.of(tally), Advance(progress)
-    reach = pack_axis_widths(tally.quasi, tally.importance)
-    orders = _lines(points, reach, max(2, min_class_rows(model)), advance.half(0))
+    widths = pack_axis_widths(tally.quasi, tally.importance)
+    orders = _order_by_trees(points, widths, max(2, min_class_rows(model)), advance.half(0))
     rng = rng or np.random.default_rng(0)
     cuts: list[Cut] = []
     for turn, order in enumerate(orders, 1):
-        how: dict[str, Any] = {"rng": rng, "hold_back": hold_back, "progress": advance.half(turn)}
-        cuts.append(cut_along_line(tally, model, points, order, **how))
+        options: dict[str, Any] = {
+            "rng": rng,
+            "hold_back": hold_back,
+            "progress": advance.half(turn),
+        }
+        cuts.append(cut_along_line(tally, model, points, order, **options))
         if not (cuts[0].facts.get("joined") and model.local):
             break  # else all lines break the rule, each elsewhere
     advance.end()
     return min(cuts, key=lambda cut: sum_cell_widths(tally, cut))
 
 
-def _lines(
-    points: Points, reach: AxisWidths, least: int, progress: Progress
+def _order_by_trees(
+    points: Points, widths: AxisWidths, min_rows: int, progress: Progress
 ) -> list[NDArray[np.int32]]:
     """The points in the order of each tree, from the line that loses least in classes of so many.
 
     Where the ways were tried on a sample, by the best way only.
     """
-    step = max(1, len(points.count) // SAMPLE)
+    step = max(1, len(points.count) // SAMPLE_POINTS)
     keys, count = points.keys[:, ::step], points.count[::step]
     orders, losses = [], []
-    for done, (power, most) in enumerate(WAYS, 1):
-        order = leaves(keys.copy(), count.copy(), reach, power, min(least * most, NEVER))
+    for done, (power, median_above) in enumerate(TREE_SETTINGS, 1):
+        order = leaves(
+            keys.copy(), count.copy(), widths, power, min(min_rows * median_above, NEVER)
+        )
         orders.append(order)
-        losses.append(_lost(keys[:, order], count[order], reach, least))
-        progress(done, len(WAYS) * (1 if step == 1 else 2))
+        losses.append(_measure_line_loss(keys[:, order], count[order], widths, min_rows))
+        progress(done, len(TREE_SETTINGS) * (1 if step == 1 else 2))
     ranked = np.argsort(losses, kind="stable")
     if step == 1:
         return [orders[at] for at in ranked]
-    power, most = WAYS[ranked[0]]
-    return [leaves(points.keys.copy(), points.count.copy(), reach, power, min(least * most, NEVER))]
+    power, median_above = TREE_SETTINGS[ranked[0]]
+    return [
+        leaves(
+            points.keys.copy(),
+            points.count.copy(),
+            widths,
+            power,
+            min(min_rows * median_above, NEVER),
+        )
+    ]
 
 
-def _lost(
-    keys: NDArray[np.int32], count: NDArray[np.int64], reach: AxisWidths, least: int
+def _measure_line_loss(
+    keys: NDArray[np.int32], count: NDArray[np.int64], widths: AxisWidths, min_rows: int
 ) -> float:
     """What a line of points loses; whoever stands among many equals can only lose nothing."""
-    people = np.repeat(keys, np.minimum(count, 4 * least), axis=1)
-    return float(cut_into_segments(people, reach, least, 2 * least - 1)[1])
+    people = np.repeat(keys, np.minimum(count, 4 * min_rows), axis=1)
+    return float(cut_into_segments(people, widths, min_rows, 2 * min_rows - 1)[1])

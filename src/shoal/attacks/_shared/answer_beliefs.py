@@ -56,7 +56,7 @@ Floats = NDArray[np.float64]
 
 MAX_ROUNDS, TOLERANCE = 2_000, 1e-10
 """The prior is settled after so many rounds, or when none of its chances moves by more."""
-BLOCK = 1 << 22
+CHANCES_AT_ONCE = 1 << 22
 """So many chances are worked out at once."""
 PRIOR_WEIGHTS = tuple(2.0**power for power in range(-4, 21))
 """How many people like everybody may stand beside a class's own."""
@@ -68,7 +68,7 @@ class Channel:
 
     counts: csr_matrix
     chance: Floats
-    spent: float | None = None
+    stated_epsilon: float | None = None
     """What the release says that a person's answers spend, in all of its columns."""
 
     @classmethod
@@ -85,15 +85,19 @@ class Channel:
     @property
     def epsilon(self) -> float:
         """The most that a person's answers say: what is stated, or ln of the largest ratio here."""
-        return self._own if self.spent is None else max(self._own, self.spent)
+        return (
+            self._own_epsilon
+            if self.stated_epsilon is None
+            else max(self._own_epsilon, self.stated_epsilon)
+        )
 
     @property
-    def several(self) -> bool:
+    def answers_other_columns(self) -> bool:
         """Whether other columns were answered for too: of n each spends one n-th of epsilon."""
-        return self.spent is not None and self.spent > 1.5 * self._own
+        return self.stated_epsilon is not None and self.stated_epsilon > 1.5 * self._own_epsilon
 
     @cached_property
-    def _own(self) -> float:
+    def _own_epsilon(self) -> float:
         possible = self.chance[self.chance.any(axis=1)]
         shown = possible[:, possible.any(axis=0)]
         with np.errstate(divide="ignore"):
@@ -113,38 +117,40 @@ def estimate_prior(channels: Sequence[Channel]) -> Floats:
     likeliest = _maximise_likelihood(channels)
     even = (likeliest > 0) / np.count_nonzero(likeliest)
     distance = float(((likeliest - even) ** 2).sum())
-    spread = sum(
+    precision = sum(
         1 / max(_sampling_variance(channel, likeliest), np.finfo(float).tiny)
         for channel in channels
     )
-    weight = max(0.0, 1 - 1 / (spread * distance)) if distance > 0 else 1.0
+    weight = max(0.0, 1 - 1 / (precision * distance)) if distance > 0 else 1.0
     return np.asarray(even + weight * (likeliest - even))
 
 
 def _maximise_likelihood(channels: Sequence[Channel]) -> Floats:
     """By expectation and maximisation."""
-    shown = [np.asarray(channel.counts.sum(axis=0)).ravel() for channel in channels]
+    answers = [np.asarray(channel.counts.sum(axis=0)).ravel() for channel in channels]
     prior = np.any([channel.chance.any(axis=1) for channel in channels], axis=0).astype(float)
     prior /= prior.sum()
     for _ in range(MAX_ROUNDS):
-        drawn = [
+        weights = [
             count @ weigh_answers(channel, prior)
-            for channel, count in zip(channels, shown, strict=True)
+            for channel, count in zip(channels, answers, strict=True)
         ]
-        after = prior * np.sum(drawn, axis=0)
-        after /= after.sum()
-        if np.abs(after - prior).max() < TOLERANCE:
-            return np.asarray(after)
-        prior = after
+        updated = prior * np.sum(weights, axis=0)
+        updated /= updated.sum()
+        if np.abs(updated - prior).max() < TOLERANCE:
+            return np.asarray(updated)
+        prior = updated
     return np.asarray(prior)
 
 
 def _sampling_variance(channel: Channel, prior: Floats) -> float:
     """The variance of estimated shares that comes from drawing answers, summed over the values."""
-    shown, back = prior @ channel.chance, np.linalg.pinv(channel.chance)
-    answers = float(shown @ (back**2).sum(axis=1) - ((shown @ back) ** 2).sum())
-    people = 1 - float((prior**2).sum())
-    return max(0.0, answers - people) / max(float(channel.rows.sum()), 1.0)
+    answer_chances, inverse = prior @ channel.chance, np.linalg.pinv(channel.chance)
+    answer_variance = float(
+        answer_chances @ (inverse**2).sum(axis=1) - ((answer_chances @ inverse) ** 2).sum()
+    )
+    value_variance = 1 - float((prior**2).sum())
+    return max(0.0, answer_variance - value_variance) / max(float(channel.rows.sum()), 1.0)
 
 
 def weigh_answers(channel: Channel, prior: Floats) -> Floats:
@@ -177,19 +183,21 @@ def predict_by_everybody(channel: Channel, prior: Floats) -> ClassEvidence:
 def predict_by_class(channel: Channel, prior: Floats) -> ClassEvidence:
     """By an adversary who foretells from the answers of the others of a class."""
     others = _Others(channel, prior)
-    alike = math.inf if math.isinf(channel.epsilon) else others.alike
-    if math.isinf(alike):  # values as they are, or classes that foretell nothing
+    prior_people = math.inf if math.isinf(channel.epsilon) else others.prior_people
+    if math.isinf(prior_people):  # values as they are, or classes that foretell nothing
         return predict_by_everybody(channel, prior)
     evidence = ClassEvidence(*np.zeros((2, *channel.counts.shape)))
     for classes, pairs in others.blocks():
         count = others.count[pairs, np.newaxis]
-        foretold = others.foretold(pairs, alike)
+        predicted = others.predicted(pairs, prior_people)
         chance = channel.chance[:, others.answer[pairs]].T
-        shown = (foretold * chance).sum(axis=1, keepdims=True)
-        there = classes[np.diff(others.start[np.append(classes, classes[-1] + 1)]) > 0]
-        first = others.start[there] - pairs.start
-        evidence.own[there] = np.add.reduceat(count * chance * invert_or_zero(shown), first)
-        evidence.others[there] = np.add.reduceat(count * foretold, first)
+        answer_chance = (predicted * chance).sum(axis=1, keepdims=True)
+        filled = classes[np.diff(others.start[np.append(classes, classes[-1] + 1)]) > 0]
+        first = others.start[filled] - pairs.start
+        evidence.own[filled] = np.add.reduceat(
+            count * chance * invert_or_zero(answer_chance), first
+        )
+        evidence.others[filled] = np.add.reduceat(count * predicted, first)
     return evidence
 
 
@@ -209,32 +217,32 @@ class _Others:
 
     def blocks(self) -> Iterator[tuple[NDArray[np.int64], slice]]:
         """Classes, and the pairs of a class and an answer that are theirs, not too many at once."""
-        for here in slice_by_size(self.start, max(1, BLOCK // len(self._prior))):
+        for here in slice_by_size(self.start, max(1, CHANCES_AT_ONCE // len(self._prior))):
             pairs = slice(int(self.start[here.start]), int(self.start[here.stop]))
             yield np.arange(here.start, here.stop), pairs
 
-    def foretold(self, pairs: slice, alike: float) -> Floats:
+    def predicted(self, pairs: slice, prior_people: float) -> Floats:
         """The chance of each value by the others and so many people like everybody.
 
         An estimate may be below 0; no value is given less than one such person would give it.
         """
         estimate = self._estimated[self._class[pairs]] - self._inverse[self.answer[pairs]]
-        estimate = np.maximum(estimate + alike * self._prior, self._prior)
+        estimate = np.maximum(estimate + prior_people * self._prior, self._prior)
         return np.asarray(estimate / estimate.sum(axis=1, keepdims=True))
 
     @cached_property
-    def alike(self) -> float:
+    def prior_people(self) -> float:
         """How many people like everybody, beside the others, foretell the answers best."""
         overall = (self._prior @ self._channel.chance)[self.answer]
         fits = [
-            self.count @ np.log((self.count - 1 + alike * overall) / (self._number + alike))
-            for alike in PRIOR_WEIGHTS
+            self.count @ np.log((self.count - 1 + people * overall) / (self._number + people))
+            for people in PRIOR_WEIGHTS
         ]
         best = int(np.argmax(fits))
         return PRIOR_WEIGHTS[best] if fits[best] > self.count @ np.log(overall) else math.inf
 
 
-def slice_by_size(start: NDArray[Any], most: int) -> Iterator[slice]:
+def slice_by_size(start: NDArray[Any], max_size: int) -> Iterator[slice]:
     """Parts of what starts at these places, of at most so many places (one of them at the least).
 
     >>> [(one.start, one.stop) for one in slice_by_size(np.array([0, 2, 4, 9, 10]), 4)]
@@ -242,7 +250,7 @@ def slice_by_size(start: NDArray[Any], most: int) -> Iterator[slice]:
     """
     first, end = 0, len(start) - 1
     while first < end:
-        last = int(np.searchsorted(start, start[first] + most, side="right")) - 1
+        last = int(np.searchsorted(start, start[first] + max_size, side="right")) - 1
         yield slice(first, max(first + 1, last))
         first = max(first + 1, last)
 
@@ -258,15 +266,15 @@ CONFIDENT = 0.9
 class Beliefs:
     """What is believed of each key: the likeliest value, its belief, and how many are possible."""
 
-    best: NDArray[np.int64]
+    likeliest: NDArray[np.int64]
     """-1 where no value is possible."""
     stated: Floats
-    left: NDArray[np.int32]
-    each: NDArray[np.int32]
+    values_left: NDArray[np.int32]
+    values_left_by_release: NDArray[np.int32]
     """(releases, keys): how many values each release leaves by itself."""
-    single: Floats
+    belief_by_release: Floats
     """(releases, keys): the largest belief by each release itself."""
-    foretold: Floats
+    predicted: Floats
     """The most that the answers of others foretell any value with."""
 
 
@@ -275,43 +283,45 @@ def compute_beliefs(
 ) -> Beliefs:
     """What the releases together make of the prior, for everybody who was looked for."""
     keys, values = len(located[0][0]) - 1, len(prior)
-    best, stated, foretold = np.full(keys, -1), np.zeros(keys), np.zeros(keys)
-    left, each = np.zeros(keys, np.int32), np.zeros((len(evidence), keys), np.int32)
-    single = np.zeros((len(evidence), keys))
+    likeliest, stated, predicted = np.full(keys, -1), np.zeros(keys), np.zeros(keys)
+    values_left, by_release = np.zeros(keys, np.int32), np.zeros((len(evidence), keys), np.int32)
+    belief_by_release = np.zeros((len(evidence), keys))
     pairs = list(zip(evidence, located, strict=True))
-    block = max(1, BLOCK // values)
-    for first in range(0, keys, block):
-        here = slice(first, min(first + block, keys))
-        own = np.array([sum_over_classes(release.own, *where, here) for release, where in pairs])
+    keys_at_once = max(1, CHANCES_AT_ONCE // values)
+    for first in range(0, keys, keys_at_once):
+        block_keys = slice(first, min(first + keys_at_once, keys))
+        own = np.array(
+            [sum_over_classes(release.own, *where, block_keys) for release, where in pairs]
+        )
         others = np.array(
-            [sum_over_classes(release.others, *where, here) for release, where in pairs]
+            [sum_over_classes(release.others, *where, block_keys) for release, where in pairs]
         )
         others *= invert_or_zero(others.sum(axis=2, keepdims=True))
-        most = others.max(axis=2).argmax(axis=0)
-        predicted = others[most, np.arange(others.shape[1])]
+        strongest = others.max(axis=2).argmax(axis=0)
+        by_others = others[strongest, np.arange(others.shape[1])]
         possible = (own > 0) & (prior > 0)
-        each[:, here] = possible.sum(axis=2)
-        left[here] = possible.all(axis=0).sum(axis=1)
-        single[:, here] = [
+        by_release[:, block_keys] = possible.sum(axis=2)
+        values_left[block_keys] = possible.all(axis=0).sum(axis=1)
+        belief_by_release[:, block_keys] = [
             compute_posterior(weight[np.newaxis], by).max(axis=1)
             for weight, by in zip(own, others, strict=True)
         ]
-        joined = compute_posterior(own, predicted)
-        is_found = left[here] > 0
-        best[here] = np.where(is_found, joined.argmax(axis=1), -1)
-        stated[here] = np.where(is_found, joined.max(axis=1), 0.0)
-        foretold[here] = np.where(is_found, predicted.max(axis=1), 0.0)
-    return Beliefs(best, stated, left, each, single, foretold)
+        joined = compute_posterior(own, by_others)
+        is_found = values_left[block_keys] > 0
+        likeliest[block_keys] = np.where(is_found, joined.argmax(axis=1), -1)
+        stated[block_keys] = np.where(is_found, joined.max(axis=1), 0.0)
+        predicted[block_keys] = np.where(is_found, by_others.max(axis=1), 0.0)
+    return Beliefs(likeliest, stated, values_left, by_release, belief_by_release, predicted)
 
 
 def sum_over_classes(
-    weight: Floats, start: NDArray[Any], classes: NDArray[Any], here: slice
+    weight: Floats, start: NDArray[Any], classes: NDArray[Any], keys: slice
 ) -> Floats:
     """(keys, values): the sum over the classes that each could be in."""
-    first, last = int(start[here.start]), int(start[here.stop])
-    shape, own = (here.stop - here.start, len(weight)), start[here.start : here.stop + 1] - first
-    near = csr_matrix((np.ones(last - first), classes[first:last], own), shape)
-    return np.asarray(near @ weight)
+    first, last = int(start[keys.start]), int(start[keys.stop])
+    shape, own = (keys.stop - keys.start, len(weight)), start[keys.start : keys.stop + 1] - first
+    membership = csr_matrix((np.ones(last - first), classes[first:last], own), shape)
+    return np.asarray(membership @ weight)
 
 
 def compute_posterior(weight: Floats, prior: Floats) -> Floats:
@@ -326,7 +336,7 @@ def compute_posterior(weight: Floats, prior: Floats) -> Floats:
     return np.asarray(raised * invert_or_zero(raised.sum(axis=1, keepdims=True)))
 
 
-def find_max_foretold(evidence: Sequence[ClassEvidence]) -> float:
+def find_max_predicted(evidence: Sequence[ClassEvidence]) -> float:
     """The most that others may foretell in any classes, one of each release, whichever meet."""
     shares = (
         release.others * invert_or_zero(release.others.sum(axis=1, keepdims=True))

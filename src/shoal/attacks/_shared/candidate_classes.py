@@ -9,7 +9,8 @@ Honest needs nothing but the published table. Assumed is stronger where cells ov
 an insider, or somebody who saw the row, knows. Centroid always finds a class, also for people who
 are in no row of the table.
 
-People with the same key, the codes of their quasi-identifiers, are looked for once: ``alike``.
+People with the same key, the codes of their quasi-identifiers, are looked for once
+(``group_by_key``).
 """
 
 from __future__ import annotations

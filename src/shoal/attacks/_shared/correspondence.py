@@ -31,7 +31,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.attacks._shared.row_links import Twins, describe_class, join_twins
+from shoal.attacks._shared.row_links import (
+    Twins,
+    compute_row_baseline,
+    describe_class,
+    join_twins,
+)
 from shoal.core.errors import InputError
 from shoal.core.release import Finding
 from shoal.core.theory.adversary_view import WORST_LISTED, ReleaseView, View
@@ -86,25 +91,25 @@ class GrowingTable:
         return self.earlier.count, self.later.count, self.start, self.partner, self.assigned.rows
 
     @cached_property
-    def most(self) -> tuple[Ints, int]:
+    def max_rows_per_pair(self) -> tuple[Ints, int]:
         """The most rows that take each pair, and of how many pairs that is only a limit."""
         return find_max_rows_per_pair(*self._pairs, self.assigned.possible)
 
     @cached_property
-    def least(self) -> tuple[Ints, int]:
+    def min_old_rows(self) -> tuple[Ints, int]:
         """The fewest old rows of the second's twins, and of how many that is only a limit."""
         return find_min_rows_per_place(*self._pairs)
 
     def count_placeable(self, some: Flags) -> int:
         """How many rows of the first could be rows of the second at once by these pairs alone."""
-        return int(assign(*self._only(some)).rows.sum())
+        return int(assign(*self._restrict_pairs(some)).rows.sum())
 
-    def fewest(self, some: Flags) -> int:
+    def count_min_rows(self, some: Flags) -> int:
         """How many rows of the first take these pairs in every valid correspondence, at least."""
         possible = self.assigned.possible
-        return count_min_rows_on_pairs(*self._only(possible), some[possible])
+        return count_min_rows_on_pairs(*self._restrict_pairs(possible), some[possible])
 
-    def _only(self, some: Flags) -> tuple[Ints, Ints, Ints, Ints]:
+    def _restrict_pairs(self, some: Flags) -> tuple[Ints, Ints, Ints, Ints]:
         """What ``assign`` takes, with some of the pairs alone."""
         number = np.bincount(self.twins[some], minlength=len(self.earlier.count))
         start = np.concatenate([[0], number.cumsum()])
@@ -141,31 +146,37 @@ class ClassPairs:
     classes: tuple[Ints, Ints]
     of: Ints
     """The pair of classes that each pair of twins is in."""
-    left: RemainingRows
-    limits: int
+    remaining: RemainingRows
+    n_cut_short: int
     """Of how many pairs of twins only a limit is known."""
 
 
-def find_class_pairs(grown: GrowingTable) -> ClassPairs:
+def find_class_pairs(table: GrowingTable) -> ClassPairs:
     """What is left of every pair of classes for who was in the table from the beginning."""
-    each, limits = grown.most
-    earlier, later = grown.earlier, grown.later
-    both = earlier.class_[grown.twins], later.class_[grown.partner]
-    of, first = number_combinations(both, [len(side.release.cells) for side in (earlier, later)])
-    classes = both[0][first], both[1][first]
-    rows = np.bincount(of, each, len(first)).astype(np.int64)
+    rows_per_pair, n_cut_short = table.max_rows_per_pair
+    earlier, later = table.earlier, table.later
+    class_pairs = earlier.class_[table.twins], later.class_[table.partner]
+    pair_of_twins, first = number_combinations(
+        class_pairs, [len(side.release.cells) for side in (earlier, later)]
+    )
+    classes = class_pairs[0][first], class_pairs[1][first]
+    rows = np.bincount(pair_of_twins, rows_per_pair, len(first)).astype(np.int64)
     smaller = np.minimum(earlier.release.rows[classes[0]], later.release.rows[classes[1]])
     exposed = (rows == 1) & (smaller > 1)
     values = find_twin_values(earlier), find_twin_values(later)
     if values[0] is not None and values[1] is not None:
-        taken = each > 0
-        after = count_values_by_group(of[taken], values[0][grown.twins[taken]], len(first))
+        is_taken = rows_per_pair > 0
+        after = count_values_by_group(
+            pair_of_twins[is_taken], values[0][table.twins[is_taken]], len(first)
+        )
         before = (
             has_several_values(earlier, values[0])[classes[0]],
             has_several_values(later, values[1])[classes[1]],
         )
         exposed |= (after == 1) & before[0] & before[1]
-    return ClassPairs(classes, of.astype(np.int64), RemainingRows(rows, exposed), limits)
+    return ClassPairs(
+        classes, pair_of_twins.astype(np.int64), RemainingRows(rows, exposed), n_cut_short
+    )
 
 
 def find_twin_values(twins: Twins) -> Ints | None:
@@ -174,8 +185,8 @@ def find_twin_values(twins: Twins) -> Ints | None:
     if values is None:
         return None
     codes = np.empty(len(twins.class_), np.int64)
-    codes[twins.of] = values
-    return codes if bool((codes[twins.of] == values).all()) else None
+    codes[twins.of_row] = values
+    return codes if bool((codes[twins.of_row] == values).all()) else None
 
 
 def has_several_values(twins: Twins, values: Ints) -> Flags:
@@ -198,35 +209,33 @@ def find_smallest_remainder(rows: Ints, surely: Callable[[Flags], bool]) -> int:
     return int(sizes[bisect_left(sizes[:-1], True, key=lambda size: surely(rows <= size))])
 
 
-def find_worst_group(left: RemainingRows, before: Ints) -> int:
+def find_worst_group(remaining: RemainingRows, before: Ints) -> int:
     """The exposed group with the fewest rows left, or else any; of equals where most was before."""
-    order = np.lexsort((-before, left.rows, ~left.exposed, left.rows == 0))
+    order = np.lexsort((-before, remaining.rows, ~remaining.exposed, remaining.rows == 0))
     return int(order[0])
 
 
-def list_rows_of_twins(twins: Twins, each: Ints) -> tuple[int, ...]:
+def list_rows_of_twins(twins: Twins, rows_per_twins: Ints) -> tuple[int, ...]:
     """So many rows of each set of twins, the first ones, by number; as many as are listed."""
-    order = np.argsort(twins.of, kind="stable")
+    order = np.argsort(twins.of_row, kind="stable")
     begin = np.cumsum(twins.count) - twins.count
-    listed = [order[begin[i] : begin[i] + each[i]] for i in np.flatnonzero(each)[:WORST_LISTED]]
+    listed = [
+        order[begin[i] : begin[i] + rows_per_twins[i]]
+        for i in np.flatnonzero(rows_per_twins)[:WORST_LISTED]
+    ]
     return tuple((np.concatenate([*listed, order[:0]])[:WORST_LISTED] + 1).tolist())
 
 
-def describe_limits(limits: int, instead: str) -> tuple[str, ...]:
+def describe_limits(n_cut_short: int, instead: str) -> tuple[str, ...]:
     """An assumption, where searches were cut short."""
-    text = f"{limits:,} numbers were too many to work out, and for these {instead} stands"
-    return (f"{text}: more may be cracked",) if limits else ()
+    text = f"{n_cut_short:,} numbers were too many to work out, and for these {instead} stands"
+    return (f"{text}: more may be cracked",) if n_cut_short else ()
 
 
-def describe_cut_short(limits: int) -> str:
+def describe_cut_short(n_cut_short: int) -> str:
     """What a sentence says besides, where searches were cut short; nothing else."""
-    text = f" The search was cut short, {limits:,} numbers being too many to work out: more people"
-    return f"{text} may be exposed than this says." if limits else ""
-
-
-def compute_row_baseline(view: View) -> float:
-    """How sure somebody is of a row who takes any of a class."""
-    return max(int((release.rows > 0).sum()) / len(release.class_) for release in view.releases)
+    text = f" The search was cut short, {n_cut_short:,} numbers being too many to work out: more"
+    return f"{text} people may be exposed than this says." if n_cut_short else ""
 
 
 @dataclass(frozen=True)
@@ -241,71 +250,73 @@ class CorrespondenceAttack:
     """Both are given the numbers to fill in."""
 
 
-def attack_growing_table(view: View, words: CorrespondenceAttack) -> Finding:
+def attack_growing_table(view: View, attack: CorrespondenceAttack) -> Finding:
     """The finding about people who were in the table from the beginning."""
-    known = match_growing_table(view)
-    pairs = find_class_pairs(known)
-    left, people = pairs.left, len(view.releases[0].class_)
+    table = match_growing_table(view)
+    pairs = find_class_pairs(table)
+    remaining, people = pairs.remaining, len(view.releases[0].class_)
 
     def surely(some: Flags) -> bool:
-        return known.count_placeable(~some[pairs.of] & known.assigned.possible) < people
+        return table.count_placeable(~some[pairs.of] & table.assigned.possible) < people
 
-    exposed = known.fewest(left.exposed[pairs.of]) if left.exposed.any() else 0
-    after = find_smallest_remainder(left.rows, surely)
-    before = view.releases[words.number - 1].rows[pairs.classes[words.number - 1]]
-    could, rows = _bound_exposed(known, pairs, words.number)
+    exposed = table.count_min_rows(remaining.exposed[pairs.of]) if remaining.exposed.any() else 0
+    after = find_smallest_remainder(remaining.rows, surely)
+    before = view.releases[attack.number - 1].rows[pairs.classes[attack.number - 1]]
+    max_exposed, rows = _bound_exposed(table, pairs, attack.number)
     details = {
         "joined_on": list(view.shared),
-        "new": known.new,
-        **summarise_groups("pairs", left, before),
+        "new": table.new,
+        **summarise_groups("pairs", remaining, before),
         "k_after": after,
-        "could_be_exposed": could,
-        "limits": pairs.limits,
+        "could_be_exposed": max_exposed,
+        "limits": pairs.n_cut_short,
     }
-    worst = find_worst_group(left, before)
+    worst = find_worst_group(remaining, before)
     classes = [int(each[worst]) for each in pairs.classes]
-    witness = describe_worst_group(left, before, worst, zip(view.releases, classes, strict=True))
+    witness = describe_worst_group(
+        remaining, before, worst, zip(view.releases, classes, strict=True)
+    )
     names = {"one": view.releases[0].name, "other": view.releases[1].name}
     fill = {**names, "people": people, "exposed": exposed, **details}
     sizes = [side["class_rows"] for side in witness["releases"]]
     return Finding(
-        attack=words.name,
+        attack=attack.name,
         people=people,
         exposed=exposed,
         sure=1.0 if exposed else 1 / after,
         guessing=compute_row_baseline(view),
-        sentence=words.sentence.format(**fill) + describe_cut_short(pairs.limits),
+        sentence=attack.sentence.format(**fill) + describe_cut_short(pairs.n_cut_short),
         defence=DEFENCE,
-        example=words.example.format(sizes=sizes, **witness),
+        example=attack.example.format(sizes=sizes, **witness),
         assumptions=(
             GROWN,
             FROM_THE_BEGINNING,
             KNOWN,
-            *describe_limits(pairs.limits, "the formula"),
+            *describe_limits(pairs.n_cut_short, "the formula"),
         ),
         worst=rows if exposed else (),
-        table=f"release {words.number}",
+        table=f"release {attack.number}",
         witness=witness,
         details=details,
     )
 
 
-def summarise_groups(groups: str, left: RemainingRows, before: Ints) -> dict[str, Any]:
+def summarise_groups(groups: str, remaining: RemainingRows, before: Ints) -> dict[str, Any]:
     """How much is cracked of the groups that somebody could be in, and how few rows are left."""
-    there = left.rows > 0
-    cracked = (before - left.rows)[there]
+    is_possible = remaining.rows > 0
+    cracked = (before - remaining.rows)[is_possible]
     return {
-        groups: int(there.sum()),
+        groups: int(is_possible.sum()),
         f"{groups}_cracked": int((cracked > 0).sum()),
-        f"{groups}_exposed": int(left.exposed.sum()),
+        f"{groups}_exposed": int(remaining.exposed.sum()),
         "most_cracked": int(cracked.max()),
-        "lowest": int(left.rows[there].min()),
-        "k_before": int(before[there].min()),
+        "lowest": int(remaining.rows[is_possible].min()),
+        "k_before": int(before[is_possible].min()),
     }
 
 
 def describe_worst_group(
-    left: RemainingRows, before: Ints, worst: int, classes: Iterable[tuple[ReleaseView, int]]
+    remaining: RemainingRows, before: Ints, worst: int, classes: Iterable[tuple[ReleaseView, int]]
 ) -> dict[str, Any]:
     """The witness: the classes of one group with their first rows, and what is left of it."""
     rows = [
@@ -315,20 +326,22 @@ def describe_worst_group(
     return {
         "releases": [describe_class(*each) for each in rows],
         "before": int(before[worst]),
-        "cracked": int(before[worst] - left.rows[worst]),
-        "left": int(left.rows[worst]),
-        "exposed": bool(left.exposed[worst]),
+        "cracked": int(before[worst] - remaining.rows[worst]),
+        "left": int(remaining.rows[worst]),
+        "exposed": bool(remaining.exposed[worst]),
     }
 
 
 def _bound_exposed(
-    known: GrowingTable, pairs: ClassPairs, number: int
+    table: GrowingTable, pairs: ClassPairs, number: int
 ) -> tuple[int, tuple[int, ...]]:
     """How many people could be in an exposed pair of classes at most, and rows that could be."""
-    each = np.where(pairs.left.exposed[pairs.of], known.most[0], 0)
-    sides = (known.earlier, known.twins), (known.later, known.partner)
-    taken = (np.bincount(of, each, len(twins.count)).astype(np.int64) for twins, of in sides)
-    fit = [np.minimum(twins.count, n) for (twins, _), n in zip(sides, taken, strict=True)]
-    return min(int(rows.sum()) for rows in fit), list_rows_of_twins(
-        sides[number - 1][0], fit[number - 1]
+    rows_per_pair = np.where(pairs.remaining.exposed[pairs.of], table.max_rows_per_pair[0], 0)
+    sides = (table.earlier, table.twins), (table.later, table.partner)
+    taken = (
+        np.bincount(of, rows_per_pair, len(twins.count)).astype(np.int64) for twins, of in sides
+    )
+    rows_fitting = [np.minimum(twins.count, n) for (twins, _), n in zip(sides, taken, strict=True)]
+    return min(int(rows.sum()) for rows in rows_fitting), list_rows_of_twins(
+        sides[number - 1][0], rows_fitting[number - 1]
     )

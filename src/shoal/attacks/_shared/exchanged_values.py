@@ -28,7 +28,7 @@ from shoal.attacks._shared.answer_beliefs import (
     bound_belief,
     compute_beliefs,
     estimate_prior,
-    find_max_foretold,
+    find_max_predicted,
     predict_by_class,
     predict_by_everybody,
 )
@@ -39,6 +39,7 @@ from shoal.attacks._shared.candidate_classes import (
     locate,
     resolve_location,
 )
+from shoal.attacks._shared.value_evidence import count_absent, summarise_drop
 from shoal.core.errors import InputError
 from shoal.core.release import Finding
 from shoal.core.theory.adversary_view import UNKNOWN, WORST_LISTED, NobodyFoundError, Targets, View
@@ -75,7 +76,9 @@ def shows_answers(view: View) -> bool:
 def _list_limits(view: View) -> tuple[str, ...]:
     """What is not seen; more of it where a release has answers to several columns."""
     assert view.sensitive is not None
-    several = any(Channel.of(release, view.sensitive).several for release in view.releases)
+    several = any(
+        Channel.of(release, view.sensitive).answers_other_columns for release in view.releases
+    )
     return (LIMITS, OTHERS) if several else (LIMITS,)
 
 
@@ -91,35 +94,35 @@ class _AdversaryBeliefs:
     epsilon: float
 
     @classmethod
-    def each(cls, view: View, places: list[Located]) -> list[_AdversaryBeliefs]:
-        """Of both adversaries."""
+    def of_each(cls, view: View, places: list[Located]) -> list[_AdversaryBeliefs]:
         assert view.sensitive is not None
         channels = [Channel.of(release, view.sensitive) for release in view.releases]
         prior, epsilon = estimate_prior(channels), sum(channel.epsilon for channel in channels)
         evidence = {
-            name: [say(channel, prior) for channel in channels]
-            for name, (say, _) in ADVERSARIES.items()
+            name: [predict(channel, prior) for channel in channels]
+            for name, (predict, _) in ADVERSARIES.items()
         }
         beliefs = {
             name: compute_beliefs(by_release, places, prior)
             for name, by_release in evidence.items()
         }
-        others = np.max([own.foretold for own in beliefs.values()], axis=0)
-        return [cls(name, prior, own, others, epsilon) for name, own in beliefs.items()]
+        others = np.max([own_beliefs.predicted for own_beliefs in beliefs.values()], axis=0)
+        return [
+            cls(name, prior, own_beliefs, others, epsilon) for name, own_beliefs in beliefs.items()
+        ]
 
-    def numbers(self, keys: Keys) -> dict[str, Any]:
-        """What is said of the people with these keys."""
+    def summarise(self, keys: Keys) -> dict[str, Any]:
         stated = self.beliefs.stated[keys]
-        guess, foretold = float(self.prior.max()), float(self.others[keys].max())
+        largest_prior, predicted = float(self.prior.max()), float(self.others[keys].max())
         return {
             "adversary": self.adversary,
             "sure": CONFIDENT,
             "largest_belief": float(stated.max()),
             "mean_belief": float(stated.mean()),
-            "largest_prior": guess,
-            "foretold": foretold,
+            "largest_prior": largest_prior,
+            "foretold": predicted,
             "epsilon": self.epsilon if np.isfinite(self.epsilon) else None,
-            "bound": bound_belief(self.epsilon, foretold),
+            "bound": bound_belief(self.epsilon, predicted),
         }
 
 
@@ -142,44 +145,52 @@ def intersect_answers(view: View, location: str) -> Finding:
     """The intersection of releases of which one or more show answers."""
     assert view.people is not None
     people = view.people
-    each, key = group_by_key(people, view.axes, check_location(location))
-    places = [locate(release, view.axes, each, location) for release in view.releases]
-    both = _AdversaryBeliefs.each(view, places)
-    left = both[0].beliefs.left[key]
+    distinct_people, key = group_by_key(people, view.axes, check_location(location))
+    places = [locate(release, view.axes, distinct_people, location) for release in view.releases]
+    adversaries = _AdversaryBeliefs.of_each(view, places)
+    values_left = adversaries[0].beliefs.values_left[key]
     outside = np.zeros(len(people), np.bool_) if people.present is None else ~people.present
-    left[outside] = 0
-    people_found = np.flatnonzero(left)
+    values_left[outside] = 0
+    people_found = np.flatnonzero(values_left)
     if not len(people_found):
         raise NobodyFoundError(
             "No person can be found in all of the releases.",
             "check that the releases and the targets share people, columns and values.",
         )
-    learnt = max(both, key=lambda adversary: _rate_success(people, adversary, key, people_found))
-    stated = learnt.beliefs.stated[key]
+    strongest = max(
+        adversaries, key=lambda adversary: _rate_success(people, adversary, key, people_found)
+    )
+    stated = strongest.beliefs.stated[key]
     order = people_found[np.lexsort((people.rows[people_found], -stated[people_found]))][
         :WORST_LISTED
     ]
-    sure = people_found[stated[people_found] >= CONFIDENT]
+    believed = people_found[stated[people_found] >= CONFIDENT]
+    prior = strongest.beliefs.values_left_by_release[:, key]
     details = {
-        **_summarise_candidates(learnt.beliefs.each[:, key], left, outside),
+        **summarise_drop(prior, values_left),
+        **count_absent(prior, values_left, outside),
         "location": resolve_location(view.releases, location)[0],
-        **learnt.numbers(key[people_found]),
+        **strongest.summarise(key[people_found]),
         "exposed_before": int(
-            (learnt.beliefs.single[:, key[people_found]].max(axis=0) >= CONFIDENT).sum()
+            (
+                strongest.beliefs.belief_by_release[:, key[people_found]].max(axis=0) >= CONFIDENT
+            ).sum()
         ),
         "beliefs": _count_by_belief(stated[people_found]),
-        **_count_right(people, learnt, key, people_found),
-        **_summarise_guesses(people, both, key, people_found),
+        **_count_right(people, strongest, key, people_found),
+        **_summarise_guesses(people, adversaries, key, people_found),
     }
     return Finding(
         attack="intersection",
         people=len(people_found),
-        exposed=len(sure),
+        exposed=len(believed),
         sure=details["largest_belief"],
         guessing=details["largest_prior"],
-        sentence=_sentence(view, len(sure), details),
+        sentence=_describe(view, len(believed), details),
         defence=DEFENCE,
-        example=_example(view, people, stated, left, int(order[0]), details["largest_prior"]),
+        example=_describe_example(
+            view, people, stated, values_left, int(order[0]), details["largest_prior"]
+        ),
         assumptions=(
             "the adversary knows each person's quasi-identifiers",
             "the person is in every release with the same sensitive value",
@@ -190,7 +201,7 @@ def intersect_answers(view: View, location: str) -> Finding:
         worst=tuple(people.rows[order].tolist()),
         witness={
             "row": int(people.rows[order[0]]),
-            "left": int(left[order[0]]),
+            "left": int(values_left[order[0]]),
             "belief": float(stated[order[0]]),
         },
         details=details,
@@ -198,11 +209,11 @@ def intersect_answers(view: View, location: str) -> Finding:
 
 
 def _rate_success(
-    people: Targets, learnt: _AdversaryBeliefs, key: Keys, people_found: Keys
+    people: Targets, adversary: _AdversaryBeliefs, key: Keys, people_found: Keys
 ) -> tuple[float, float]:
     """How an adversary fares: sure of how many (and right, where that is known); how sure."""
-    stated = learnt.beliefs.stated[key[people_found]]
-    right = _count_right(people, learnt, key, people_found).get(
+    stated = adversary.beliefs.stated[key[people_found]]
+    right = _count_right(people, adversary, key, people_found).get(
         "right", int((stated >= CONFIDENT).sum())
     )
     return right, float(stated.max())
@@ -216,34 +227,7 @@ def _take_known(people: Targets, people_found: Keys) -> Keys:
     )
 
 
-def _summarise_candidates(
-    each: NDArray[np.int32], left: NDArray[np.int32], outside: NDArray[np.bool_]
-) -> dict[str, Any]:
-    """Effective anonymity before and after, as an intersection of values tells it."""
-    is_found, missing = left > 0, each == 0
-    before, after = each[:, is_found].min(axis=0), left[is_found]
-    return {
-        "candidates_before": _count_by_number(before),
-        "candidates_after": _count_by_number(after),
-        "prior": [float(candidates[is_found].mean()) for candidates in each],
-        "posterior": float(after.mean()),
-        "mean_drop": float((before - after).mean()),
-        "vulnerable": int((before > after).sum()),
-        "asked": len(left),
-        "absent": int((~is_found).sum()),
-        "absent_by_release": missing.sum(axis=1).tolist(),
-        "known_absent": int(outside.sum()),
-        "no_value_left": int((~is_found & ~missing.any(axis=0) & ~outside).sum()),
-    }
-
-
-def _count_by_number(numbers: NDArray[Any]) -> dict[int, int]:
-    there, count = np.unique(numbers, return_counts=True)
-    return dict(zip(there.tolist(), count.tolist(), strict=True))
-
-
 def _count_by_belief(stated: NDArray[np.float64]) -> list[dict[str, float | int]]:
-    """How many people a value is believed of by at least so much."""
     people = [int((stated >= share - 1e-12).sum()) for share in SHARES]
     return [
         {"confidence": share, "people": n, "percent": 100 * n / len(stated)}
@@ -252,18 +236,19 @@ def _count_by_belief(stated: NDArray[np.float64]) -> list[dict[str, float | int]
 
 
 def _count_right(
-    people: Targets, learnt: _AdversaryBeliefs, key: Keys, people_found: Keys
+    people: Targets, adversary: _AdversaryBeliefs, key: Keys, people_found: Keys
 ) -> dict[str, int]:
-    """Of those whom the adversary is sure of and whose values are known, how many are right."""
     if people.values is None:
         return {}
-    sure = _take_known(people, people_found[learnt.beliefs.stated[key[people_found]] >= CONFIDENT])
-    right = learnt.beliefs.best[key[sure]] == people.values[sure]
-    return {"right": int(right.sum()), "exposed_known": len(sure)}
+    believed = _take_known(
+        people, people_found[adversary.beliefs.stated[key[people_found]] >= CONFIDENT]
+    )
+    right = adversary.beliefs.likeliest[key[believed]] == people.values[believed]
+    return {"right": int(right.sum()), "exposed_known": len(believed)}
 
 
 def _summarise_guesses(
-    people: Targets, both: list[_AdversaryBeliefs], key: Keys, people_found: Keys
+    people: Targets, adversaries: list[_AdversaryBeliefs], key: Keys, people_found: Keys
 ) -> dict[str, Any]:
     """The share of guesses that are right, of the people whose values are known: the better's."""
     known = _take_known(people, people_found)
@@ -273,13 +258,14 @@ def _summarise_guesses(
     return {
         "judged_on": len(known),
         "guessed_right": max(
-            float((adversary.beliefs.best[key[known]] == truth).mean()) for adversary in both
+            float((adversary.beliefs.likeliest[key[known]] == truth).mean())
+            for adversary in adversaries
         ),
-        "right_guessing": float((truth == both[0].prior.argmax()).mean()),
+        "right_guessing": float((truth == adversaries[0].prior.argmax()).mean()),
     }
 
 
-def _sentence(view: View, exposed: int, details: dict[str, Any]) -> str:
+def _describe(view: View, exposed: int, details: dict[str, Any]) -> str:
     assert view.sensitive is not None
     after = details["candidates_after"]
     single = after.get(1, 0)
@@ -303,17 +289,17 @@ def _sentence(view: View, exposed: int, details: dict[str, Any]) -> str:
     return f"{text}; {_describe_beliefs(details)}{lost if absent else ''}."
 
 
-def _example(
+def _describe_example(
     view: View,
     people: Targets,
     stated: NDArray[np.float64],
-    left: NDArray[np.int32],
+    values_left: NDArray[np.int32],
     person: int,
     before: float,
 ) -> str:
     assert view.sensitive is not None
     return (
-        f"Row {int(people.rows[person]):,} of the targets: {int(left[person]):,} values are "
+        f"Row {int(people.rows[person]):,} of the targets: {int(values_left[person]):,} values are "
         "possible; "
         f"what the releases show makes one of them {stated[person]:.1%} likely, where the most "
         "common "
@@ -325,17 +311,17 @@ def find_uniform_answers(view: View) -> Finding:
     """What one release that shows answers lets believe of the people of each class."""
     assert view.sensitive is not None
     release = view.releases[0]
-    learnt = _find_surest_adversary(view)
-    rows, stated = release.rows, learnt.beliefs.stated
-    sure = stated >= CONFIDENT
-    exposed = int(rows[sure].sum())
+    strongest = _find_surest_adversary(view)
+    rows, stated = release.rows, strongest.beliefs.stated
+    is_believed = stated >= CONFIDENT
+    exposed = int(rows[is_believed].sum())
     order = np.lexsort((np.arange(len(release.class_)), -stated[release.class_]))
     first = int(release.class_[order[0]])
     details = {
         "classes": len(rows),
-        "classes_exposed": int(sure.sum()),
-        "largest_class_exposed": int(rows[sure].max(initial=0)),
-        **learnt.numbers(release.class_),
+        "classes_exposed": int(is_believed.sum()),
+        "largest_class_exposed": int(rows[is_believed].max(initial=0)),
+        **strongest.summarise(release.class_),
     }
     return Finding(
         attack="homogeneity",
@@ -365,13 +351,13 @@ def _find_surest_adversary(view: View) -> _AdversaryBeliefs:
     """What the adversary who is sure of more people makes of each class of a single release."""
     rows = view.releases[0].rows
     classes = np.arange(len(rows) + 1, dtype=np.int64)
-    both = _AdversaryBeliefs.each(view, [(classes, classes[:-1])])
+    adversaries = _AdversaryBeliefs.of_each(view, [(classes, classes[:-1])])
 
     def success(adversary: _AdversaryBeliefs) -> tuple[int, float]:
         stated = adversary.beliefs.stated
         return int(rows[stated >= CONFIDENT].sum()), float(stated.max())
 
-    return max(both, key=success)
+    return max(adversaries, key=success)
 
 
 def bound_pair_of_answers(view: View, l: int) -> Finding:
@@ -386,15 +372,15 @@ def bound_pair_of_answers(view: View, l: int) -> Finding:
     channels = [Channel.of(release, view.sensitive) for release in view.releases]
     _check_domains(view, channels)
     confidence = _find_surest_adversary(replace(view, releases=(second,))).beliefs.stated
-    sure = (confidence >= CONFIDENT) & (second.response is not None)
-    exposed = int(second.rows[sure].sum())
-    prior, epsilon = estimate_prior(channels), sum(each.epsilon for each in channels)
-    foretold = find_max_foretold([predict_by_class(each, prior) for each in channels])
+    is_believed = (confidence >= CONFIDENT) & (second.response is not None)
+    exposed = int(second.rows[is_believed].sum())
+    prior, epsilon = estimate_prior(channels), sum(channel.epsilon for channel in channels)
+    predicted = find_max_predicted([predict_by_class(channel, prior) for channel in channels])
     return Finding(
         attack="worst-pair",
         people=len(second.class_),
         exposed=exposed,
-        sure=bound_belief(epsilon, foretold),
+        sure=bound_belief(epsilon, predicted),
         guessing=float(prior.max()),
         sentence=f"0 of {len(second.class_):,} rows of {second.name} are of people whom "
         f"{first.name} "
@@ -409,20 +395,19 @@ def bound_pair_of_answers(view: View, l: int) -> Finding:
             "sure": CONFIDENT,
             "pairs_exposing": 0,
             "values_left": {},
-            "classes_exposed": int(sure.sum()),
-            "foretold": foretold,
+            "classes_exposed": int(is_believed.sum()),
+            "foretold": predicted,
             "epsilon": epsilon if np.isfinite(epsilon) else None,
         },
     )
 
 
 def _check_domains(view: View, channels: list[Channel]) -> None:
-    """Refuse releases of which one has values that the other says nobody has."""
-    exact = [release.response is None for release in view.releases]
-    shown = [np.asarray(each.counts.sum(axis=0)).ravel() > 0 for each in channels]
-    may = [each.chance.any(axis=1) for each in channels]
-    first, second = (shown[j] if exact[j] else may[j] for j in (0, 1))
-    beyond = (first & ~may[1]) | (second & ~may[0])
+    is_exact = [release.response is None for release in view.releases]
+    shown = [np.asarray(channel.counts.sum(axis=0)).ravel() > 0 for channel in channels]
+    possible = [channel.chance.any(axis=1) for channel in channels]
+    first, second = (shown[j] if is_exact[j] else possible[j] for j in (0, 1))
+    beyond = (first & ~possible[1]) | (second & ~possible[0])
     if beyond.any():
         raise InputError(
             f"{int(beyond.sum()):,} values of {view.sensitive and view.sensitive.name} may be in "

@@ -131,10 +131,10 @@ def measure_success(
     JoinedSuccess(right=0.75, settled=0.5, sure=0.5)
     """
     belief = join_beliefs(releases, keys, prior)
-    own, most = belief[np.arange(len(values)), values], belief.max(axis=1)
-    tied = (belief >= most[:, np.newaxis] * (1 - TIED)).sum(axis=1)
-    right = np.where(own >= most * (1 - TIED), 1 / tied, 0.0)
-    settled = ((belief > 0).sum(axis=1) == 1) & (own > 0)
+    own_belief, largest = belief[np.arange(len(values)), values], belief.max(axis=1)
+    tied = (belief >= largest[:, np.newaxis] * (1 - TIED)).sum(axis=1)
+    right = np.where(own_belief >= largest * (1 - TIED), 1 / tied, 0.0)
+    settled = ((belief > 0).sum(axis=1) == 1) & (own_belief > 0)
     return JoinedSuccess(
-        float(right.mean()), float(settled.mean()), float((own >= CONFIDENT).mean())
+        float(right.mean()), float(settled.mean()), float((own_belief >= CONFIDENT).mean())
     )

@@ -24,7 +24,7 @@ from shoal.core.theory.adversary_view import ReleaseView, Targets, View
 from shoal.core.theory.knowledge import Atom, Implication
 
 _ROW = re.compile(r"#0*([1-9][0-9]*)")
-_NO = re.compile(r"no\s", re.IGNORECASE)
+_DENIAL = re.compile(r"no\s", re.IGNORECASE)
 _MAX_PLACES = 5
 
 
@@ -86,12 +86,12 @@ def find_value_codes(view: View, atoms: Iterable[LocatedAtom]) -> dict[str, int]
     """The code of each value that is spoken of, as it is written."""
     axis = view.sensitive
     assert axis is not None
-    of_word = {view.format_sensitive(code): code for code in reversed(range(axis.size))}
+    code_of_text = {view.format_sensitive(code): code for code in reversed(range(axis.size))}
     codes: dict[str, int] = {}
     unknown: dict[str, LocatedAtom] = {}
     for located in atoms:
         value = located.atom.value
-        codes[value] = _find_code(view, of_word, value)
+        codes[value] = _find_code(view, code_of_text, value)
         if codes[value] < 0:
             unknown.setdefault(value, located)
     if unknown:
@@ -104,13 +104,13 @@ def find_value_codes(view: View, atoms: Iterable[LocatedAtom]) -> dict[str, int]
     return codes
 
 
-def _find_code(view: View, of_word: dict[str, int], value: str) -> int:
+def _find_code(view: View, code_of_text: dict[str, int], value: str) -> int:
     """The code of a value, -1 for none: 50 is 50.0, and nothing at all is null."""
     axis = view.sensitive
     assert axis is not None
     for spelt in (value, restore_cell(value)):
-        if spelt in of_word:
-            return of_word[spelt]
+        if spelt in code_of_text:
+            return code_of_text[spelt]
     if not value and axis.null:
         return int(axis.null_code)
     if axis.kind not in ("number", "date"):
@@ -126,13 +126,13 @@ def find_mentioned_people(
     view: View, release: ReleaseView, atoms: Sequence[LocatedAtom]
 ) -> dict[str, MentionedPerson]:
     """Each person that is spoken of: a row of the release, or one of the targets by name."""
-    first: dict[str, LocatedAtom] = {}
+    first_atom: dict[str, LocatedAtom] = {}
     for located in atoms:
-        first.setdefault(name_of_person(located.atom), located)
-    rows = {name: int(name[1:]) for name in first if _ROW.fullmatch(name)}
-    names = {name: atom for name, atom in first.items() if name not in rows}
+        first_atom.setdefault(name_of_person(located.atom), located)
+    rows = {name: int(name[1:]) for name in first_atom if _ROW.fullmatch(name)}
+    names = {name: atom for name, atom in first_atom.items() if name not in rows}
     size, show = len(release.class_), "person" if view.show else ""
-    if outside := [first[name] for name, row in rows.items() if row > size]:
+    if outside := [first_atom[name] for name, row in rows.items() if row > size]:
         raise UsageError(
             f"{pluralise(len(outside), 'row is', 'rows are')} not in the release "
             f"({_list_places(outside, show)}).",
@@ -157,7 +157,7 @@ def _refuse_misread_names(
             f'After "#" there is no number of a row ({_list_places(rows, show)}).',
             f"rows are #1 to #{size}.",
         )
-    if denied := [located for name, located in strange.items() if _NO.match(name)]:
+    if denied := [located for name, located in strange.items() if _DENIAL.match(name)]:
         raise UsageError(
             f'"no" is not part of the language ({_list_places(denied, show)}).',
             "write not instead, as in: not Ed.disease=mumps.",
@@ -177,10 +177,16 @@ def _find_named_people(
             f"({_list_places(names.values(), show)}).",
             f"add {lacks}, or write #7 for the person of row 7 of the release.",
         )
-    at = _find_unique_names(people.names, names, show)
-    start, classes = people.take(np.array(at)).find_classes(release.cells)
-    fit = [tuple(map(int, some)) for some in np.split(classes, start[1:-1])]
-    if absent := [located for located, some in zip(names.values(), fit, strict=True) if not some]:
+    places = _find_unique_names(people.names, names, show)
+    start, classes = people.take(np.array(places)).find_classes(release.cells)
+    classes_of_person = [
+        tuple(map(int, classes_fitting)) for classes_fitting in np.split(classes, start[1:-1])
+    ]
+    if absent := [
+        located
+        for located, classes_fitting in zip(names.values(), classes_of_person, strict=True)
+        if not classes_fitting
+    ]:
         raise InputError(
             f"{pluralise(len(absent), 'person', 'people')} cannot be placed in a class of the "
             f"release ({_list_places(absent, show)}).",
@@ -188,13 +194,12 @@ def _find_named_people(
             "columns that are published as they are.",
         )
     return {
-        name: MentionedPerson(int(people.rows[i]), "targets", some)
-        for name, i, some in zip(names, at, fit, strict=True)
+        name: MentionedPerson(int(people.rows[i]), "targets", classes_fitting)
+        for name, i, classes_fitting in zip(names, places, classes_of_person, strict=True)
     }
 
 
 def _find_unique_names(known: Sequence[str], names: dict[str, LocatedAtom], show: str) -> list[int]:
-    """Where each name is among the people's, each of which must be there once."""
     places: dict[str, list[int]] = {name: [] for name in names}
     for i, name in enumerate(known):
         if name in places:
@@ -215,7 +220,6 @@ def _find_unique_names(known: Sequence[str], names: dict[str, LocatedAtom], show
 
 
 def _list_places(atoms: Iterable[LocatedAtom], show: str) -> str:
-    """Where atoms stand, with the part of each that may be shown."""
     every = list(atoms)
     texts = [
         located.place + (f": {getattr(located.atom, show)}" if show else "") for located in every

@@ -19,12 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.attacks._shared.candidate_classes import Located, expand_ranges
-from shoal.attacks._shared.value_weights import ValueEvidence, find_silent_releases
+from shoal.attacks._shared.value_evidence import ValueEvidence, find_silent_releases
 from shoal.core.axis import Axis
 from shoal.core.theory.adversary_view import UNKNOWN, ReleaseView, Targets, View
 from shoal.kernels.grouping import collect_code_sets, number_combinations
 
-AT_ONCE = 10**7
+ROWS_AT_ONCE = 10**7
 """So many rows of classes are looked at together at most."""
 
 Ints = NDArray[np.int64]
@@ -47,14 +47,16 @@ def count_people_fitting(
     weight = np.concatenate(([0], np.cumsum(release.rows[classes])))[start]
     candidates = np.zeros(len(length), np.int64)
     agreed = np.full(len(length), -1, np.int32)
-    each, of = _group_single_classes(start, classes)
-    for some in _slice_portions(np.diff(weight)[each]):
-        keys = each[some]
-        there = classes[expand_ranges(start[keys], length[keys])]
-        key = np.repeat(np.repeat(np.arange(len(keys)), length[keys]), release.rows[there])
-        row = rows[expand_ranges(begin[there], release.rows[there])]
+    representative, representative_of = _group_single_classes(start, classes)
+    for portion in _slice_portions(np.diff(weight)[representative]):
+        keys = representative[portion]
+        fitting = classes[expand_ranges(start[keys], length[keys])]
+        key = np.repeat(np.repeat(np.arange(len(keys)), length[keys]), release.rows[fitting])
+        row = rows[expand_ranges(begin[fitting], release.rows[fitting])]
         candidates[keys], agreed[keys] = _count_and_agree(key, row, release, values, len(keys))
-    return candidates[each][of], _drop_missing(agreed[each][of], axis)
+    return candidates[representative][representative_of], _drop_missing(
+        agreed[representative][representative_of], axis
+    )
 
 
 def _drop_missing(agreed: NDArray[np.int32], axis: Axis | None) -> NDArray[np.int32]:
@@ -93,13 +95,12 @@ def _group_single_classes(start: Ints, classes: Ints) -> tuple[Ints, Ints]:
     label[~is_single] = np.where(
         number[~is_single] == 0, size, size + 1 + np.flatnonzero(~is_single)
     )
-    _, each, of = np.unique(label, return_index=True, return_inverse=True)
-    return each, of
+    _, representative, representative_of = np.unique(label, return_index=True, return_inverse=True)
+    return representative, representative_of
 
 
 def _slice_portions(weights: Ints) -> Iterator[slice]:
-    """Slices of about as much weight as fits into memory."""
-    portion = np.cumsum(weights) // AT_ONCE
+    portion = np.cumsum(weights) // ROWS_AT_ONCE
     ends = np.flatnonzero(np.diff(portion)) + 1
     edges = [0, *ends.tolist(), len(weights)]
     for first, last in pairwise(edges):
@@ -109,17 +110,16 @@ def _slice_portions(weights: Ints) -> Iterator[slice]:
 def _count_and_agree(
     key: Ints, row: Ints, release: ReleaseView, values: NDArray[Any] | None, keys: int
 ) -> tuple[Ints, NDArray[np.int32]]:
-    """People and what they agree on, from pairs of a key and a row that fits it."""
     assert release.person is not None
     person, size = release.person[row], int(release.person.max(initial=-1)) + 1
-    _, once = number_combinations((key, person), (keys, size))
-    candidates = np.bincount(key[once], minlength=keys)
+    _, distinct = number_combinations((key, person), (keys, size))
+    candidates = np.bincount(key[distinct], minlength=keys)
     agreed = np.full(keys, -1, np.int32)
     if values is None:
         return candidates, agreed
-    value, most = values[row], int(values.max(initial=-1)) + 1
-    _, having = number_combinations((key, person, value), (keys, size, most))
-    pair, first = number_combinations((key[having], value[having]), (keys, most))
+    value, n_values = values[row], int(values.max(initial=-1)) + 1
+    _, having = number_combinations((key, person, value), (keys, size, n_values))
+    pair, first = number_combinations((key[having], value[having]), (keys, n_values))
     common = np.bincount(pair, minlength=len(first)) == candidates[key[having][first]]
     agreed[key[having][first[common]]] = value[having][first[common]]
     return candidates, agreed
@@ -129,13 +129,13 @@ def count_people_covered(located: Located, key: Ints, people: Targets, classes: 
     """How many people of a register fit each class, each counted once."""
     start, fitting = located
     if people.person is None:
-        there = np.repeat(np.bincount(key, minlength=len(start) - 1), np.diff(start))
-        return np.bincount(fitting, there, classes).astype(np.int64)
+        people_of_key = np.repeat(np.bincount(key, minlength=len(start) - 1), np.diff(start))
+        return np.bincount(fitting, people_of_key, classes).astype(np.int64)
     length = np.diff(start)[key]
     class_ = fitting[expand_ranges(start[:-1][key], length)]
     person = np.repeat(people.person, length)
-    _, once = number_combinations((class_, person), (classes, len(people)))
-    return np.bincount(class_[once], minlength=classes).astype(np.int64)
+    _, distinct = number_combinations((class_, person), (classes, len(people)))
+    return np.bincount(class_[distinct], minlength=classes).astype(np.int64)
 
 
 def find_certain_by_number(release: ReleaseView, axis: Axis) -> NDArray[Any]:
@@ -170,10 +170,10 @@ def find_certain_by_classes(release: ReleaseView, axis: Axis) -> NDArray[Any]:
     holder = np.repeat(person, length)
     pair, first_pair = number_combinations((holder, value), (size, axis.size))
     in_all = np.bincount(pair) == np.bincount(person, minlength=size)[holder[first_pair]]
-    left = np.bincount(holder[first_pair][in_all], minlength=size)
+    values_left = np.bincount(holder[first_pair][in_all], minlength=size)
     missing = in_all & (value[first_pair] == axis.null_code) & axis.unknown
-    left[holder[first_pair][missing]] = 0
-    return np.flatnonzero(left == 1)
+    values_left[holder[first_pair][missing]] = 0
+    return np.flatnonzero(values_left == 1)
 
 
 @dataclass(frozen=True)
@@ -196,13 +196,13 @@ class BestRows:
         """The best of everybody's rows."""
         if people.person is None:
             return cls(np.arange(people.table_rows), candidates, certain, agreed)
-        fewest = np.where(candidates == 0, np.iinfo(np.int64).max, candidates)
-        order = np.lexsort((fewest, ~certain, agreed < 0, people.person))
+        candidates_or_max = np.where(candidates == 0, np.iinfo(np.int64).max, candidates)
+        order = np.lexsort((candidates_or_max, ~certain, agreed < 0, people.person))
         _, first = np.unique(people.person[order], return_index=True)
-        least = np.minimum.reduceat(fewest[order], first)
-        least[least == np.iinfo(np.int64).max] = 0
-        matched = np.logical_or.reduceat(certain[order], first)
-        return cls(order[first], least, matched, agreed[order[first]])
+        min_candidates = np.minimum.reduceat(candidates_or_max[order], first)
+        min_candidates[min_candidates == np.iinfo(np.int64).max] = 0
+        is_certain = np.logical_or.reduceat(certain[order], first)
+        return cls(order[first], min_candidates, is_certain, agreed[order[first]])
 
 
 @dataclass(frozen=True)
@@ -216,7 +216,7 @@ class RemainingValues:
     posterior: NDArray[np.int32]
     is_constant: bool
     """Whether nobody has two different values, as far as anything says."""
-    nothing: Flags | None
+    nothing_known: Flags | None
     """Of whom no release says anything, where values are missing; None: of nobody."""
     _person: Ints
 
@@ -227,7 +227,7 @@ class RemainingValues:
         order = np.argsort(person, kind="stable")
         _, start = np.unique(person[order], return_index=True)
         every, known = range(len(view.releases)), evidence.without_blanks
-        sets = np.stack([_list_values_left(known, j)[evidence.key] for j in every])
+        sets = np.stack([known.possible_values(j) for j in every])
         is_constant = _has_constant_values(view, people, person)
         if is_constant:
             blank = np.asarray(~sets.any(axis=2))  # a known row that is in no class says nothing
@@ -236,20 +236,20 @@ class RemainingValues:
             joined[nowhere] = 0
         else:
             joined = np.bitwise_or.reduceat(sets[:, order], start, axis=1)
-        single = is_constant | ~_has_several_rows(view, people, person)
-        nothing = None
+        is_intersected = is_constant | ~_has_several_rows(view, people, person)
+        nothing_known = None
         if known is not evidence:
-            unsure = np.stack([evidence.unsure(j) for j in every])[:, order]
-            unsure = np.logical_or.reduceat(unsure, start, axis=1)
-            silent = find_silent_releases(joined, unsure, single)
+            may_lack_value = np.stack([evidence.may_lack_value(j) for j in every])[:, order]
+            may_lack_value = np.logical_or.reduceat(may_lack_value, start, axis=1)
+            silent = find_silent_releases(joined, may_lack_value, is_intersected)
             joined[silent] = _as_bits(known.total)
-            nothing = np.asarray(silent.all(axis=0))
+            nothing_known = np.asarray(silent.all(axis=0))
         prior = np.bitwise_count(joined).sum(axis=2).astype(np.int32)
         common = np.bitwise_count(np.bitwise_and.reduce(joined, axis=0)).sum(axis=1)
-        posterior = np.where(single, common, prior.min(axis=0)).astype(np.int32)
-        if nothing is not None:
-            posterior[nothing] = 0
-        return cls(order[start], prior, posterior, is_constant, nothing, person)
+        posterior = np.where(is_intersected, common, prior.min(axis=0)).astype(np.int32)
+        if nothing_known is not None:
+            posterior[nothing_known] = 0
+        return cls(order[start], prior, posterior, is_constant, nothing_known, person)
 
     def any_row(self, flags: Flags) -> Flags:
         """Whether anything holds of any row of each person."""
@@ -268,19 +268,6 @@ class RemainingValues:
             "people with several rows may have several values: what releases leave of them is not "
             "intersected"
         )
-
-
-def _list_values_left(evidence: ValueEvidence, release: int) -> NDArray[np.uint64]:
-    """The values that a release leaves of each key, as sets of codes: (keys, words)."""
-    values, (start, classes) = evidence.histograms[release], evidence.located[release]
-    words = (len(values.total) + 63) // 64
-    pairs = np.arange(len(values.value))
-    sets = collect_code_sets(values.value, pairs, values.class_, len(values.distinct), words)
-    sets_left = np.zeros((len(start) - 1, words), np.uint64)
-    there = np.diff(start) > 0
-    if there.any():
-        sets_left[there] = np.bitwise_or.reduceat(sets[classes], start[:-1][there], axis=0)
-    return sets_left
 
 
 def _as_bits(total: Ints) -> NDArray[np.uint64]:

@@ -28,9 +28,9 @@ from shoal.kernels.grouping import number_combinations
 
 Ints = NDArray[np.int64]
 
-MEMORY = 2 * 10**9
+MEMORY_LIMIT = 2 * 10**9
 """So many bytes may be used to weigh pairs; with more pairs than fit, the join is refused."""
-PAIR = 240
+BYTES_PER_PAIR = 240
 """About the bytes that a pair takes, besides its cells."""
 
 
@@ -41,7 +41,7 @@ class Twins:
     release: ReleaseView
     class_: Ints
     """The class of each set of twins."""
-    of: Ints
+    of_row: Ints
     """Which twins each row is one of."""
     cells: Cells
     """The cells of the twins' class, and the number of their shared values as one more column."""
@@ -49,7 +49,7 @@ class Twins:
     @cached_property
     def count(self) -> Ints:
         """How many rows are each other's twins."""
-        return np.bincount(self.of, minlength=len(self.class_))
+        return np.bincount(self.of_row, minlength=len(self.class_))
 
     @property
     def class_rows(self) -> Ints:
@@ -58,7 +58,7 @@ class Twins:
 
     def rows(self, twins: int) -> Ints:
         """The rows of some twins, the first row of data being 1."""
-        return np.flatnonzero(self.of == twins) + 1
+        return np.flatnonzero(self.of_row == twins) + 1
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class JoinSide:
     others: Twins
     settled: PairBundles
     """Where every largest assignment gives as many rows the linked cell."""
-    open: PairBundles
+    unsettled: PairBundles
     """Where that differs between them."""
 
     @property
@@ -79,17 +79,17 @@ class JoinSide:
         """How many rows have a settled linked cell."""
         return int(self.settled.rows.sum())
 
-    def could(self, cells: int) -> Ints:
+    def max_rows(self, cells: int) -> Ints:
         """How many rows have each linked cell at most."""
-        settled, open_, count = self.settled, self.open, self.twins.count
-        rest = count - _sum_by_group(settled.twins, settled.rows, len(count))
-        may = _sum_by_group(open_.cell, rest[open_.twins], cells)
-        return _sum_by_group(settled.cell, settled.rows, cells) + may
+        settled, unsettled, count = self.settled, self.unsettled, self.twins.count
+        unassigned = count - _sum_by_group(settled.twins, settled.rows, len(count))
+        possible = _sum_by_group(unsettled.cell, unassigned[unsettled.twins], cells)
+        return _sum_by_group(settled.cell, settled.rows, cells) + possible
 
     @cached_property
     def classes(self) -> Ints:
         """The rows of each class that holds a row of both releases, or may."""
-        either = np.concatenate([self.settled.twins, self.open.twins])
+        either = np.concatenate([self.settled.twins, self.unsettled.twins])
         classes = np.unique(self.twins.class_[either])
         return np.asarray(self.twins.release.rows[classes])
 
@@ -100,54 +100,54 @@ class JoinSide:
         turn = np.empty(len(twins), np.int64)
         turn[order] = np.arange(len(twins)) - np.searchsorted(twins[order], twins[order])
         start = np.cumsum(count) - count
-        return np.asarray(np.argsort(self.twins.of, kind="stable")[start[twins] + turn] + 1)
+        return np.asarray(np.argsort(self.twins.of_row, kind="stable")[start[twins] + turn] + 1)
 
 
 @dataclass(frozen=True)
 class RowLinks:
     """What is settled when two releases are joined, and what is not."""
 
-    halves: tuple[JoinSide, JoinSide]
+    sides: tuple[JoinSide, JoinSide]
     paired: int
     """How many rows a largest assignment pairs."""
     cells: Cells
     """The linked cells."""
 
     @cached_property
-    def could(self) -> Ints:
+    def max_rows(self) -> Ints:
         """How many rows are in each linked cell, or may be: no assignment has more there."""
-        first, second = (half.could(len(self.cells)) for half in self.halves)
+        first, second = (side.max_rows(len(self.cells)) for side in self.sides)
         return np.minimum(first, second)
 
     @cached_property
     def smallest(self) -> int:
         """How few rows somebody is hidden among now, never more than in either release alone."""
-        settled = (self.could[half.settled.cell] for half in self.halves)
-        return int(np.concatenate([*settled, *(half.classes for half in self.halves)]).min())
+        settled = (self.max_rows[side.settled.cell] for side in self.sides)
+        return int(np.concatenate([*settled, *(side.classes for side in self.sides)]).min())
 
-    def find_unique(self, half: JoinSide) -> PairBundles:
+    def find_unique(self, side: JoinSide) -> PairBundles:
         """The rows of a release that are settled, and the only ones with their linked cell."""
-        return half.settled.take(self.could[half.settled.cell] == 1)
+        return side.settled.take(self.max_rows[side.settled.cell] == 1)
 
-    def exposed(self, half: JoinSide) -> PairBundles:
+    def exposed(self, side: JoinSide) -> PairBundles:
         """Rows that are alone now and were so in neither release; from the largest class first."""
-        unique = self.find_unique(half)
-        new = unique.take(unique.size > 1)
-        return new.take(np.lexsort((half.numbers(new), -new.size)))
+        unique = self.find_unique(side)
+        newly_unique = unique.take(unique.size > 1)
+        return newly_unique.take(np.lexsort((side.numbers(newly_unique), -newly_unique.size)))
 
     @cached_property
     def more_exposed(self) -> JoinSide:
         """The release of which more rows are exposed, the first if equally many are."""
-        return max(self.halves, key=lambda half: len(self.exposed(half).cell))
+        return max(self.sides, key=lambda side: len(self.exposed(side).cell))
 
     @cached_property
     def worst(self) -> PairBundles | None:
         """The first exposed row, or else the settled row that is hidden among fewest."""
-        half, settled = self.more_exposed, self.more_exposed.settled
-        exposed = self.exposed(half)
-        if len(exposed.cell) or not half.resolved:
-            return exposed.take(np.arange(1)) if half.resolved else None
-        order = half.numbers(settled), -settled.size, self.could[settled.cell]
+        side, settled = self.more_exposed, self.more_exposed.settled
+        exposed = self.exposed(side)
+        if len(exposed.cell) or not side.resolved:
+            return exposed.take(np.arange(1)) if side.resolved else None
+        order = side.numbers(settled), -settled.size, self.max_rows[settled.cell]
         return settled.take(np.lexsort(order)[:1])
 
 
@@ -224,21 +224,21 @@ def link_rows(view: View) -> RowLinks:
     size = np.minimum(first_twins.class_rows[twins], second_twins.class_rows[partner])
     first = bundle_pairs(AssignablePairs(twins, partner, cell, rows, size), assigned.loose)
     second = bundle_pairs(AssignablePairs(partner, twins, cell, rows, size), assigned.loose[::-1])
-    halves = (
+    sides = (
         JoinSide(1, first_twins, second_twins, *first),
         JoinSide(2, second_twins, first_twins, *second),
     )
-    return RowLinks(halves, int(rows.sum()), cells)
+    return RowLinks(sides, int(rows.sum()), cells)
 
 
 def _find_meeting_twins(first: Cells, second: Cells) -> tuple[Ints, Ints]:
-    """The twins of the other side that each twins' cells meet, as ``meeting`` gives them.
+    """The twins of the other side that each twins' cells meet: where each one's begin, and which.
 
     They are counted part by part; raises where weighing them would take too much memory.
     """
     words = sum(bits.shape[1] for bits in first.sets.values())
-    most = MEMORY // (PAIR + 24 * (first.low.shape[1] + words))
-    step = max(64, most // max(1, len(second)))
+    max_pairs = MEMORY_LIMIT // (BYTES_PER_PAIR + 24 * (first.low.shape[1] + words))
+    step = max(64, max_pairs // max(1, len(second)))
     counts, partners, pairs = [], [], 0
     for begin in range(0, len(first), step):
         start, others = find_meeting_classes(
@@ -247,9 +247,10 @@ def _find_meeting_twins(first: Cells, second: Cells) -> tuple[Ints, Ints]:
         counts.append(np.diff(start))
         partners.append(others)
         pairs += len(others)
-        if pairs > most:
+        if pairs > max_pairs:
             raise InputError(
-                f"More than {most:,} pairs of rows could each be one person, too many to weigh.",
+                f"More than {max_pairs:,} pairs of rows could each be one person, too many to "
+                "weigh.",
                 "give more columns that both releases publish as they are (sensitive or kept), or "
                 "releases of fewer rows.",
             )
@@ -272,7 +273,6 @@ def _refuse_nothing_shared(view: View) -> None:
 
 
 def _narrows_anything(release: ReleaseView, view: View, column: int) -> bool:
-    """Whether some cell of the column is narrower than everything."""
     axis, cells = view.axes[column], release.cells
     if column in cells.sets:
         return bool((cells.sets[column] != all_leaves(axis)).any())
@@ -292,13 +292,12 @@ def _group_twins(release: ReleaseView, number: Ints) -> Twins:
 def _meet_cells(
     first_side: Twins, second_side: Twins, twins: Ints, partner: Ints
 ) -> tuple[Ints, Cells]:
-    """The number of each pair's linked cell, and the distinct linked cells."""
     cells, others = first_side.release.cells, second_side.release.cells
     classes = first_side.class_[twins], second_side.class_[partner]
     number, first = number_combinations(classes, (len(cells), len(others)))
-    both, _ = meet(cells.take(classes[0][first]), others.take(classes[1][first]))
-    distinct, same = both.unique()
-    return same[number], both.take(distinct)
+    met, _ = meet(cells.take(classes[0][first]), others.take(classes[1][first]))
+    distinct, cell_number = met.unique()
+    return cell_number[number], met.take(distinct)
 
 
 def _sum_by_group(group: Ints, number: Ints, groups: int) -> Ints:
@@ -306,83 +305,90 @@ def _sum_by_group(group: Ints, number: Ints, groups: int) -> Ints:
 
 
 def report_links(
-    name: str, view: View, links: RowLinks, assumptions: Sequence[str], defence: str, **more: Any
+    name: str,
+    view: View,
+    links: RowLinks,
+    assumptions: Sequence[str],
+    defence: str,
+    **more_details: Any,
 ) -> Finding:
     """What the joined releases give away, as a finding about the paired rows.
 
     Rows are those of the release that gives more away; somebody may be exposed in the other only.
     """
-    half = links.more_exposed
+    side = links.more_exposed
     unique, exposed = (
-        _count_cells(links, each) for each in (RowLinks.find_unique, RowLinks.exposed)
+        _count_cells(links, select) for select in (RowLinks.find_unique, RowLinks.exposed)
     )
-    before = [each.classes for each in links.halves]
+    before = [joined.classes for joined in links.sides]
     details = {
         "joined_on": list(view.shared),
-        "resolved": half.resolved,
-        "unresolved": links.paired - half.resolved,
+        "resolved": side.resolved,
+        "unresolved": links.paired - side.resolved,
         "unique_before": [int((rows == 1).sum()) for rows in before],
         "unique_after": unique,
         "k_before": [int(rows.min()) for rows in before],
         "k_after": links.smallest,
-        **more,
+        **more_details,
     }
     return Finding(
         attack=name,
         people=links.paired,
         exposed=exposed,
         sure=1 / links.smallest,
-        guessing=max(
-            int((release.rows > 0).sum()) / len(release.class_) for release in view.releases
-        ),
-        sentence=_sentence(view, links, exposed),
+        guessing=compute_row_baseline(view),
+        sentence=_describe(view, links, exposed),
         defence=defence,
-        example=_example(view, links),
+        example=_describe_example(view, links),
         assumptions=tuple(assumptions),
-        worst=tuple(half.numbers(links.exposed(half))[:WORST_LISTED].tolist()),
-        table=f"release {half.number}",
-        witness=_witness(view, links),
+        worst=tuple(side.numbers(links.exposed(side))[:WORST_LISTED].tolist()),
+        table=f"release {side.number}",
+        witness=_build_witness(view, links),
         details=details,
     )
 
 
-def _count_cells(links: RowLinks, which: Callable[[RowLinks, JoinSide], PairBundles]) -> int:
+def compute_row_baseline(view: View) -> float:
+    """How sure somebody is of a row who takes any of a class."""
+    return max(int((release.rows > 0).sum()) / len(release.class_) for release in view.releases)
+
+
+def _count_cells(links: RowLinks, select: Callable[[RowLinks, JoinSide], PairBundles]) -> int:
     """How many linked cells these rows of either release have; each is one person."""
-    return len(np.union1d(*(which(links, half).cell for half in links.halves)))
+    return len(np.union1d(*(select(links, side).cell for side in links.sides)))
 
 
-def _sentence(view: View, links: RowLinks, exposed: int) -> str:
+def _describe(view: View, links: RowLinks, exposed: int) -> str:
     first, second = view.releases
-    half = links.more_exposed
+    side = links.more_exposed
     return (
-        f"When {first.name} and {second.name} are joined, {half.resolved:,} of {links.paired:,} "
+        f"When {first.name} and {second.name} are joined, {side.resolved:,} of {links.paired:,} "
         "rows "
-        f"{'' if half.number == 1 else f'of {second.name} '}can be told without doubt; {exposed:,} "
+        f"{'' if side.number == 1 else f'of {second.name} '}can be told without doubt; {exposed:,} "
         "are then alone with what both say about them, though they were alone in neither."
     )
 
 
-def _example(view: View, links: RowLinks) -> str:
-    bundle, half = links.worst, links.more_exposed
+def _describe_example(view: View, links: RowLinks) -> str:
+    bundle, side = links.worst, links.more_exposed
     if bundle is None:
         return "No row can be paired without doubt: each could be one of several."
     twins, partner = int(bundle.twins[0]), int(bundle.partner[0])
-    hidden = int(links.could[bundle.cell[0]])
+    hidden = int(links.max_rows[bundle.cell[0]])
     fits = f"fits it and agrees on {' and '.join(view.shared)}" if view.shared else "fits it"
     only = "no other could without leaving a row unpaired"
     only = only if bundle.sole[0] else "the others that could would say the same"
     return (
-        f"{_describe_twins(half.twins, twins).capitalize()} of release {half.number}, in a class "
-        f"of {half.twins.class_rows[twins]:,}: {_describe_twins(half.others, partner)} of release "
-        f"{3 - half.number}, in a class of {half.others.class_rows[partner]:,}, {fits}, and "
+        f"{_describe_twins(side.twins, twins).capitalize()} of release {side.number}, in a class "
+        f"of {side.twins.class_rows[twins]:,}: {_describe_twins(side.others, partner)} of release "
+        f"{3 - side.number}, in a class of {side.others.class_rows[partner]:,}, {fits}, and "
         f"{only}. What both say together is true of "
         f"{describe_rows(hidden, _show_labels(view, links, bundle))}"
     )
 
 
-def _describe_twins(all_: Twins, twins: int) -> str:
-    """The rows of some twins in words, the first few by number."""
-    rows = [f"{row:,}" for row in all_.rows(twins)]
+def _describe_twins(twins_of_release: Twins, twins: int) -> str:
+    rows = [f"{row:,}" for row in twins_of_release.rows(twins)]
     if len(rows) == 1:
         return f"row {rows[0]}"
     more = f" and {len(rows) - 3:,} more" if len(rows) > 3 else ""
@@ -391,28 +397,28 @@ def _describe_twins(all_: Twins, twins: int) -> str:
 
 def _show_labels(view: View, links: RowLinks, bundle: PairBundles) -> dict[str, Any]:
     """What both releases say together about a bundle, where it may be shown."""
-    labels, all_ = (
-        show_cell_labels(view, links.cells, int(bundle.cell[0])),
-        links.more_exposed.twins,
-    )
-    values = all_.release.values
+    labels = show_cell_labels(view, links.cells, int(bundle.cell[0]))
+    twins = links.more_exposed.twins
+    values = twins.release.values
     if labels and view.sensitive is not None and values is not None:
-        row = all_.rows(int(bundle.twins[0]))[0] - 1
+        row = twins.rows(int(bundle.twins[0]))[0] - 1
         labels[view.sensitive.name] = view.format_sensitive(int(values[row]))
     return labels
 
 
-def _witness(view: View, links: RowLinks) -> dict[str, Any]:
-    bundle, half = links.worst, links.more_exposed
+def _build_witness(view: View, links: RowLinks) -> dict[str, Any]:
+    bundle, side = links.worst, links.more_exposed
     if bundle is None:
         return {}
-    both = [(half.twins, int(bundle.twins[0])), (half.others, int(bundle.partner[0]))]
-    sides = [describe_class(all_.release, int(all_.class_[i]), all_.rows(i)) for all_, i in both]
+    pair = [(side.twins, int(bundle.twins[0])), (side.others, int(bundle.partner[0]))]
+    classes = [
+        describe_class(twins.release, int(twins.class_[i]), twins.rows(i)) for twins, i in pair
+    ]
     labels = _show_labels(view, links, bundle)
     return {
-        "row": int(half.numbers(bundle)[0]),
-        "releases": sides if half.number == 1 else sides[::-1],
+        "row": int(side.numbers(bundle)[0]),
+        "releases": classes if side.number == 1 else classes[::-1],
         "only_partner": bool(bundle.sole[0]),
-        "linked_rows": int(links.could[bundle.cell[0]]),
+        "linked_rows": int(links.max_rows[bundle.cell[0]]),
         **({"labels": labels} if labels else {}),
     }

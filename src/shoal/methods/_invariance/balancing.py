@@ -44,7 +44,7 @@ from shoal.methods._shared.progress import Advance
 
 NEW = -1
 """The signature of people who had none, and the bucket of those who wait."""
-SEEN = 16
+MAX_COMPARED = 16
 """So many rows of a bucket a newcomer is compared with."""
 
 
@@ -66,8 +66,8 @@ class Balance:
     def __post_init__(self) -> None:
         self.bucket = self.signature.astype(np.int64)
         self.buckets = int(self.signature.max(initial=NEW)) + 1
-        self.known = np.bincount(self.values, minlength=self.size)
-        self.lacking: list[tuple[int, int]] = []
+        self.value_counts = np.bincount(self.values, minlength=self.size)
+        self.counterfeits: list[tuple[int, int]] = []
         """Of each counterfeit its bucket and its value."""
 
     def fill(self, signatures: Sequence[NDArray[Any]]) -> None:
@@ -80,18 +80,20 @@ class Balance:
             own = order[begin[number] : begin[number + 1]]
             counts = np.bincount(self.values[own], minlength=self.size)[codes]
             for code, gap in zip(codes.tolist(), (counts.max() - counts).tolist(), strict=True):
-                near = waiting[code][self._nearest(waiting[code], own, gap)]
+                near = waiting[code][self._find_nearest(waiting[code], own, gap)]
                 waiting[code] = np.setdiff1d(waiting[code], near)
                 self.bucket[near] = number
-                self.lacking += [(number, code)] * (gap - len(near))
-            self.known[codes] += 1
+                self.counterfeits += [(number, code)] * (gap - len(near))
+            self.value_counts[codes] += 1
 
-    def _nearest(self, able: Numbers, own: Numbers, gap: int) -> Numbers:
+    def _find_nearest(self, candidates: Numbers, own: Numbers, gap: int) -> Numbers:
         """Which of some newcomers, at most so many, are nearest to any row of a bucket."""
-        if not gap or len(able) <= gap:
-            return np.arange(len(able) if gap else 0)
-        far = measure_distances(self.tally, self.entry[able], self.entry[own[:SEEN]])
-        return np.argsort(far.min(axis=1), kind="stable")[:gap]
+        if not gap or len(candidates) <= gap:
+            return np.arange(len(candidates) if gap else 0)
+        distances = measure_distances(
+            self.tally, self.entry[candidates], self.entry[own[:MAX_COMPARED]]
+        )
+        return np.argsort(distances.min(axis=1), kind="stable")[:gap]
 
     def deal(self, m: int, on: str | None, advance: Advance, hold_back: int = 0) -> None:
         """Put the newcomers left into buckets of their own."""
@@ -104,13 +106,12 @@ class Balance:
             new_buckets = assign_to_buckets(self.tally, entry, values, m, on, advance)
             self.bucket[new] = new_buckets + self.buckets
         elif self.newcomers == FILL:
-            self._join(new, counts, m)
+            self._deal_with_counterfeits(new, counts, m)
         elif len(new) > hold_back or len(new) == len(self.entry):
-            raise _alike(len(new), len(self.entry), m)
+            raise _too_frequent_error(len(new), len(self.entry), m)
 
-    def _join(self, new: Numbers, counts: NDArray[Any], m: int) -> None:
-        """Put newcomers who cannot be dealt into buckets, with counterfeits."""
-        more = count_missing_rows(counts, m, self.known)
+    def _deal_with_counterfeits(self, new: Numbers, counts: NDArray[Any], m: int) -> None:
+        more = count_missing_rows(counts, m, self.value_counts)
         if (counts + more).sum() < m * counts.max():
             raise NotMetError(
                 f"There are fewer than {m} different values, so that {len(new):,} new rows cannot "
@@ -122,13 +123,13 @@ class Balance:
             for code in codes.tolist():
                 here, rows[code] = rows[code][:times], rows[code][times:]
                 self.bucket[here] = self.buckets
-                self.lacking += [(self.buckets, code)] * (times - len(here))
+                self.counterfeits += [(self.buckets, code)] * (times - len(here))
             self.buckets += 1
 
     def rows(self) -> BucketRows:
         """The rows in their buckets, counterfeits last: entries beyond those of the tally."""
         placed = self.bucket != NEW
-        bucket, value = np.array(self.lacking, np.int64).reshape(-1, 2).T
+        bucket, value = np.array(self.counterfeits, np.int64).reshape(-1, 2).T
         entry = self.tally.entries + np.arange(len(bucket))
         return BucketRows(
             np.concatenate((self.entry[placed], entry)).astype(np.int32),
@@ -138,7 +139,7 @@ class Balance:
         )
 
 
-def _alike(new: int, rows: int, m: int) -> NotMetError:
+def _too_frequent_error(new: int, rows: int, m: int) -> NotMetError:
     """Of newcomers one value is too frequent. Leaving out those alone would tell who has it."""
     return NotMetError(
         f"Of {new:,} new rows more than one in {m} have the same sensitive value, so that they "

@@ -1,8 +1,4 @@
-"""From rows in buckets to a cut: groups split off, told apart, and numbered as classes.
-
-How far apart people are: the widths of the ranges between them, summed over columns.
-
-Tell classes apart: cells are widened where groups of different values would publish the same.
+"""From rows in buckets to a cut: groups split off, their cells kept distinct, numbered as classes.
 
 Rows that share all their cells are one class. Two groups with different values would not be even
 together, so that all but one get cells that are a little wider, and no other signature's.
@@ -28,17 +24,21 @@ from shoal.methods._shared.progress import Advance
 # How far apart people are: the widths of the ranges between them, summed over columns.
 
 
-def measure_distances(tally: Tally, one: NDArray[Any], other: NDArray[Any]) -> NDArray[np.float64]:
+def measure_distances(
+    tally: Tally, entries: NDArray[Any], others: NDArray[Any]
+) -> NDArray[np.float64]:
     """Between each of some entries and each of others, by the columns' weights.
 
     Codes of a column lie in its order; where it has none, they are equal or not.
     """
-    far = np.zeros((len(one), len(other)))
+    distances = np.zeros((len(entries), len(others)))
     for codes, axis, weight in zip(tally.keys, tally.quasi, tally.importance, strict=True):
-        here, there = (codes[entry].astype(np.int64) for entry in (one, other))
-        apart = np.abs(here[:, np.newaxis] - there)
-        far += weight * (apart > 0 if axis.shape == "flat" else apart / max(axis.size - 1, 1))
-    return far
+        own_codes, other_codes = (codes[entry].astype(np.int64) for entry in (entries, others))
+        difference = np.abs(own_codes[:, np.newaxis] - other_codes)
+        distances += weight * (
+            difference > 0 if axis.shape == "flat" else difference / max(axis.size - 1, 1)
+        )
+    return distances
 
 
 # Tell classes apart: cells are widened where groups of different values would publish the same.
@@ -46,7 +46,7 @@ def measure_distances(tally: Tally, one: NDArray[Any], other: NDArray[Any]) -> N
 
 Numbers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
-FAR = 20_000
+MAX_WIDER_CELLS = 20_000
 """Where so many cells are taken, no wider ones are looked for."""
 
 
@@ -62,70 +62,79 @@ def separate_cells(
     """
     left = np.zeros(len(cells), np.bool_)
     rows = rows + np.where(first, rows.sum(), 0)  # so that no others take a cell from them
-    for there in (first, np.ones_like(first)):
-        cells, left = _separate_equal_cells(tally, cells, signature, rows, there, left)
+    for considered in (first, np.ones_like(first)):
+        cells, left = _separate_equal_cells(tally, cells, signature, rows, considered, left)
     return cells, left
 
 
 def _separate_equal_cells(
-    tally: Tally, cells: Cells, signature: Numbers, rows: Numbers, there: Flags, left: Flags
+    tally: Tally, cells: Cells, signature: Numbers, rows: Numbers, considered: Flags, left: Flags
 ) -> tuple[Cells, Flags]:
     """The same of the groups that are there; others stay as they are."""
-    now, left = cells, left.copy()
+    separated, left = cells, left.copy()
     while True:
-        owner, number = _owners(now, signature, rows, there & ~left)
-        at = np.flatnonzero(there & ~left & (owner[number] != signature))
-        if not len(at):
-            return now, left
-        staying = np.flatnonzero(there & ~left & (owner[number] == signature))
-        taken = now.take(staying), signature[staying]
-        moved, new = _cheapest(tally, now.take(at), signature[at], taken)
+        owner, number = _find_owners(separated, signature, rows, considered & ~left)
+        displaced = np.flatnonzero(considered & ~left & (owner[number] != signature))
+        if not len(displaced):
+            return separated, left
+        staying = np.flatnonzero(considered & ~left & (owner[number] == signature))
+        taken = separated.take(staying), signature[staying]
+        moved, wider_cells = _find_cheapest_wider(
+            tally, separated.take(displaced), signature[displaced], taken
+        )
         if not len(moved):
-            farther = _farther(tally, now.take(at[:1]), int(signature[at[0]]), taken)
-            left[at[0]] = farther is None
-            moved, new = (np.zeros(1, np.int64), farther) if farther else (moved, new)
-        now = _replaced(now, at[moved], new)
+            farther = _search_wider(
+                tally, separated.take(displaced[:1]), int(signature[displaced[0]]), taken
+            )
+            left[displaced[0]] = farther is None
+            moved, wider_cells = (
+                (np.zeros(1, np.int64), farther) if farther else (moved, wider_cells)
+            )
+        separated = _replace_cells(separated, displaced[moved], wider_cells)
 
 
-def _cheapest(
+def _find_cheapest_wider(
     tally: Tally, cells: Cells, own: Numbers, taken: tuple[Cells, Numbers]
 ) -> tuple[Numbers, Cells]:
-    """The cells that have a free one a step wider, and the cheapest such."""
-    wider, of = _wider(tally, cells)
-    free = np.flatnonzero(_free(*taken, wider, own[of]))
+    wider, of = _widen_cells(tally, cells)
+    free = np.flatnonzero(_is_free(*taken, wider, own[of]))
     wider, of = wider.take(free), of[free]
     order = np.lexsort((wider.widths(tally.quasi) @ tally.importance, of))
     first = order[np.unique(of[order], return_index=True)[1]]
     return of[first], wider.take(first)
 
 
-def _farther(tally: Tally, cell: Cells, own: int, taken: tuple[Cells, Numbers]) -> Cells | None:
+def _search_wider(
+    tally: Tally, cell: Cells, own: int, taken: tuple[Cells, Numbers]
+) -> Cells | None:
     """The cheapest free cell that the fewest steps lead to; None where there is none."""
     reached = cell
-    while len(reached) and len(reached) <= FAR:
-        moved, new = _cheapest(tally, reached, np.full(len(reached), own), taken)
+    while len(reached) and len(reached) <= MAX_WIDER_CELLS:
+        moved, new = _find_cheapest_wider(tally, reached, np.full(len(reached), own), taken)
         if len(moved):
             return new.take(np.argsort(new.widths(tally.quasi) @ tally.importance)[:1])
-        reached = _wider(tally, reached)[0]
+        reached = _widen_cells(tally, reached)[0]
         reached = reached.take(reached.unique()[0])
     return None
 
 
-def _owners(
-    cells: Cells, signature: Numbers, rows: Numbers, there: Flags
+def _find_owners(
+    cells: Cells, signature: Numbers, rows: Numbers, considered: Flags
 ) -> tuple[Numbers, Numbers]:
     """The signature that has most rows in each distinct cell, and each group's cell."""
     number = cells.unique()[1]
     size = int(signature.max()) + 1
-    pair, at = np.unique(number[there] * size + signature[there], return_inverse=True)
-    have = np.bincount(at.reshape(-1), rows[there])
-    order = np.lexsort((-pair, have))  # the last one stays: most rows, then the first signature
+    pair, at = np.unique(number[considered] * size + signature[considered], return_inverse=True)
+    rows_of_pair = np.bincount(at.reshape(-1), rows[considered])
+    order = np.lexsort(
+        (-pair, rows_of_pair)
+    )  # the last one stays: most rows, then the first signature
     owner = np.full(int(number.max()) + 1, -1, np.int64)
     owner[pair[order] // size] = pair[order] % size
     return owner, number
 
 
-def _wider(tally: Tally, cells: Cells) -> tuple[Cells, Numbers]:
+def _widen_cells(tally: Tally, cells: Cells) -> tuple[Cells, Numbers]:
     """Each cell widened by one step, in every way that there is; and which cell it was."""
     wider, of, every = [], [], np.arange(len(cells))
     for j, axis in enumerate(tally.quasi):
@@ -133,18 +142,18 @@ def _wider(tally: Tally, cells: Cells) -> tuple[Cells, Numbers]:
             low, high = cells.low.copy(), cells.high.copy()
             sets = {column: bits.copy() for column, bits in cells.sets.items()}
             if j in sets:
-                able = _next_members(axis, sets[j], up)
+                can_widen = _add_next_leaf(axis, sets[j], up)
                 low[:, j], high[:, j] = find_set_ends(sets[j])
             else:
-                able = high[:, j] < axis.size - 1 if up else low[:, j] > 0
-                (high if up else low)[:, j] += np.where(able, 1 if up else -1, 0)
-            some = Cells(low, high, sets).take(every[able])
+                can_widen = high[:, j] < axis.size - 1 if up else low[:, j] > 0
+                (high if up else low)[:, j] += np.where(can_widen, 1 if up else -1, 0)
+            some = Cells(low, high, sets).take(every[can_widen])
             wider.append(cover_ranges(tally.quasi, some.low, some.high, some.sets))
-            of.append(every[able])
+            of.append(every[can_widen])
     return Cells.joined(wider), np.concatenate(of)
 
 
-def _next_members(axis: Axis, bits: Bits, up: bool) -> Flags:
+def _add_next_leaf(axis: Axis, bits: Bits, up: bool) -> Flags:
     """Add the first (or last) leaf that is not there, in place; whether there was one."""
     lacking = ~bits & all_leaves(axis)
     able = np.asarray(lacking.any(axis=1))
@@ -154,16 +163,15 @@ def _next_members(axis: Axis, bits: Bits, up: bool) -> Flags:
     return able
 
 
-def _free(there: Cells, signature: Numbers, wanted: Cells, own: Numbers) -> Flags:
-    """Whether each wanted cell is nobody's, or of its own signature."""
-    number = Cells.joined([there, wanted]).unique()[1]
+def _is_free(taken: Cells, signature: Numbers, wanted: Cells, own: Numbers) -> Flags:
+    number = Cells.joined([taken, wanted]).unique()[1]
     owner = np.full(int(number.max()) + 1, -1, np.int64)
-    owner[number[: len(there)]] = signature
-    of = owner[number[len(there) :]]
+    owner[number[: len(taken)]] = signature
+    of = owner[number[len(taken) :]]
     return np.asarray((of < 0) | (of == own))
 
 
-def _replaced(cells: Cells, at: Numbers, new: Cells) -> Cells:
+def _replace_cells(cells: Cells, at: Numbers, new: Cells) -> Cells:
     low, high = cells.low.copy(), cells.high.copy()
     low[at], high[at] = new.low, new.high
     sets = {column: bits.copy() for column, bits in cells.sets.items()}
@@ -175,14 +183,14 @@ def _replaced(cells: Cells, at: Numbers, new: Cells) -> Cells:
 # From rows in buckets to a cut: groups split off, told apart, and numbered as classes.
 
 
-NEAR = 4096
+MAX_NEIGHBOURS = 4096
 """Among so many people, drawn at random, neighbours of a class are looked for."""
 
 
 def gather_classes(
     tally: Tally, model: Model, rows: BucketRows, advance: Advance, first: Flags | None = None
 ) -> tuple[Tally, Cut, int]:
-    """The classes of these rows, and how many of the rows no cells are left for: held back.
+    """The classes of these rows, and how many of the rows no cells are left for: suppressed.
 
     Entries about nobody have been given a place in the tally: that of somebody near their class.
     Groups with rows that come ``first`` (flags of the tally's entries) find cells before others.
@@ -194,7 +202,7 @@ def gather_classes(
     before = np.zeros(len(size), np.bool_)
     if first is not None:
         before[group[first[rows.entry]]] = True
-    cells, left = separate_cells(tally, cells, _signatures(rows, group), size, before)
+    cells, left = separate_cells(tally, cells, _number_signatures(rows, group), size, before)
     class_ = np.where(left, SUPPRESSED, np.cumsum(~left) - 1)[group].astype(np.int32)
     published = cells.take(np.flatnonzero(~left))
     pair, count = np.unique(np.stack((rows.entry, class_)), axis=1, return_counts=True)
@@ -203,20 +211,19 @@ def gather_classes(
 
 
 def suppress_missing_rows(tally: Tally, cut: Cut) -> Cut:
-    """The cut with the rows held back that are in none of its pieces."""
-    gone = tally.count - np.bincount(cut.entry, cut.count, tally.entries).astype(np.int64)
-    entry = np.flatnonzero(gone).astype(np.int32)
-    back = np.full(len(entry), SUPPRESSED, np.int32)
+    """The cut with the rows suppressed that are in none of its pieces."""
+    missing = tally.count - np.bincount(cut.entry, cut.count, tally.entries).astype(np.int64)
+    entry = np.flatnonzero(missing).astype(np.int32)
+    suppressed = np.full(len(entry), SUPPRESSED, np.int32)
     return replace(
         cut,
         entry=np.concatenate((cut.entry, entry)),
-        class_=np.concatenate((cut.class_, back)),
-        count=np.concatenate((cut.count, gone[entry])),
+        class_=np.concatenate((cut.class_, suppressed)),
+        count=np.concatenate((cut.count, missing[entry])),
     )
 
 
-def _signatures(rows: BucketRows, group: Numbers) -> Numbers:
-    """A number for the set of values of each group: groups of a bucket share it."""
+def _number_signatures(rows: BucketRows, group: Numbers) -> Numbers:
     order = np.lexsort((rows.value, rows.bucket))
     bucket, value = rows.bucket[order], rows.value[order]
     new = np.append(True, (np.diff(bucket) != 0) | (np.diff(value) != 0))
@@ -236,30 +243,32 @@ def _place_counterfeits(tally: Tally, rows: BucketRows, group: Numbers) -> Tally
     Cells around the real rows alone would be somebody's own values where one of them is left.
     Where fewer others are published than are needed, people who are in none of the rows help out.
     """
-    keys, waiting = tally.keys.copy(), _waiting(tally, rows)
-    some, order = np.flatnonzero(~rows.nobody)[:NEAR], np.argsort(group, kind="stable")
+    keys, unpublished = tally.keys.copy(), _list_unpublished(tally, rows)
+    some = np.flatnonzero(~rows.is_counterfeit)[:MAX_NEIGHBOURS]
+    order = np.argsort(group, kind="stable")
     begin = np.concatenate(([0], np.cumsum(np.bincount(group))))
-    for group_number in np.unique(group[rows.nobody]).tolist():
+    for group_number in np.unique(group[rows.is_counterfeit]).tolist():
         own = order[begin[group_number] : begin[group_number + 1]]
-        real, counterfeit = own[~rows.nobody[own]], own[rows.nobody[own]]
-        near = _nearest(tally, rows.entry[some[group[some] != group_number]], rows.entry[real])
+        real, counterfeit = own[~rows.is_counterfeit[own]], own[rows.is_counterfeit[own]]
+        near = _sort_by_distance(
+            tally, rows.entry[some[group[some] != group_number]], rows.entry[real]
+        )
         if len(near) < len(counterfeit):
-            near = np.append(near, _nearest(tally, waiting, rows.entry[real]))
+            near = np.append(near, _sort_by_distance(tally, unpublished, rows.entry[real]))
         near = near if len(near) else rows.entry[real]
         keys[:, rows.entry[counterfeit]] = tally.keys[:, np.resize(near, len(counterfeit))]
     return replace(tally, keys=keys)
 
 
-def _waiting(tally: Tally, rows: BucketRows) -> NDArray[Any]:
+def _list_unpublished(tally: Tally, rows: BucketRows) -> NDArray[Any]:
     """The entries of people who are in none of the rows, once for each of them."""
     entry = np.flatnonzero(np.bincount(rows.entry, minlength=tally.entries) == 0)
-    return np.repeat(entry, tally.count[entry])[:NEAR]
+    return np.repeat(entry, tally.count[entry])[:MAX_NEIGHBOURS]
 
 
-def _nearest(tally: Tally, entries: NDArray[Any], own: NDArray[Any]) -> NDArray[Any]:
-    """Some entries in the order of how near they are to any of a group's own."""
-    far = measure_distances(tally, entries, own).min(axis=1)
-    return entries[np.argsort(far, kind="stable")]
+def _sort_by_distance(tally: Tally, entries: NDArray[Any], own: NDArray[Any]) -> NDArray[Any]:
+    distances = measure_distances(tally, entries, own).min(axis=1)
+    return entries[np.argsort(distances, kind="stable")]
 
 
 def explain_indistinct_groups(rows: int) -> NotMetError:

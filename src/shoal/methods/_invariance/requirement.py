@@ -18,10 +18,10 @@ APART, FILL = "apart", "fill"
 
 def find_invariance(model: Model) -> Any:
     """The strongest m-invariance in a rule; None where it has none."""
-    return max(_all(model), key=lambda one: one.m, default=None)
+    return max(_list_invariances(model), key=lambda one: one.m, default=None)
 
 
-def _all(model: Model) -> list[Any]:
+def _list_invariances(model: Model) -> list[Any]:
     return [part for part in split_rule(model) if is_invariance(part)]
 
 
@@ -65,7 +65,7 @@ def read_requirement(tally: Tally, model: Model) -> tuple[int, str | None, NDArr
     columns = {
         axis.name: codes for axis, codes in sensitive_columns(tally, list_joint_columns(model))
     }
-    if any(other.on != strongest.on for other in _all(model)):
+    if any(other.on != strongest.on for other in _list_invariances(model)):
         raise UsageError(
             "The rule asks for m-invariance on several columns.",
             'name one, or their product: on="a*b".',

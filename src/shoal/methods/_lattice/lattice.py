@@ -25,35 +25,39 @@ BLOCK = 1024
 class NodeLattice:
     """All nodes of a shape (rungs of each column), with the least each can cost."""
 
-    def __init__(self, bound: NDArray[np.float64], known: bool) -> None:
+    def __init__(self, bound: NDArray[np.float64], bounds_known: bool) -> None:
         self.shape = bound.shape
         self.top: Node = tuple(size - 1 for size in self.shape)
         self.bound = bound
-        self.known = known
+        self.bounds_known = bounds_known
         self.extra = np.zeros(self.shape)
         self.status = np.zeros(self.shape, dtype=np.int8)
         self.valued = np.zeros(self.shape, dtype=bool)
         height = sum_over_rungs(np.arange(size, dtype=np.int16) for size in self.shape)
         order = np.lexsort((height.ravel(), bound.ravel()))
-        self._order, self._at = order.astype(np.int64), 0
+        self._order, self._position = order.astype(np.int64), 0
 
-    def next(self, below: float) -> Node | None:
+    def find_next(self, value_to_beat: float) -> Node | None:
         """The first node by its bound that may pass, is not valued, and may cost less than that."""
         bound, extra = self.bound.ravel(), self.extra.ravel()
         status, valued = self.status.ravel(), self.valued.ravel()
-        while self._at < len(self._order):
-            block = self._order[self._at : self._at + BLOCK]
-            may = (status[block] > FAILS) & ~valued[block] & (bound[block] + extra[block] < below)
-            first = int(may.argmax())
-            if may[first]:
-                self._at += first
+        while self._position < len(self._order):
+            block = self._order[self._position : self._position + BLOCK]
+            may_be_best = (
+                (status[block] > FAILS)
+                & ~valued[block]
+                & (bound[block] + extra[block] < value_to_beat)
+            )
+            first = int(may_be_best.argmax())
+            if may_be_best[first]:
+                self._position += first
                 return self._node(block[first])
-            if self.known and bound[block[-1]] >= below:
+            if self.bounds_known and bound[block[-1]] >= value_to_beat:
                 return None
-            self._at += len(block)
+            self._position += len(block)
         return None
 
-    def unknown(self) -> Node | None:
+    def find_unknown(self) -> Node | None:
         """A node of which it is not known whether it passes."""
         unknown = self.status.ravel() == UNKNOWN
         first = int(unknown.argmax())
@@ -62,43 +66,43 @@ class NodeLattice:
     def _node(self, flat: int) -> Node:
         return tuple(int(at) for at in np.unravel_index(flat, self.shape))
 
-    def chain(self, node: Node) -> list[Node]:
+    def build_chain(self, node: Node) -> list[Node]:
         """From a node up to the top, each time by the column that costs the least."""
         chain = [node]
         while node != self.top:
-            able = [j for j, most in enumerate(self.top) if node[j] < most]
-            node = lift_node(node, min(able, key=lambda j: self._steps[j][node[j]]))
+            liftable = [j for j, top_rung in enumerate(self.top) if node[j] < top_rung]
+            node = lift_node(node, min(liftable, key=lambda j: self._step_costs[j][node[j]]))
             chain.append(node)
         return chain
 
     @cached_property
-    def _steps(self) -> list[list[float]]:
+    def _step_costs(self) -> list[list[float]]:
         """What the next rung of each column costs more; where bounds are not known, its height."""
-        if not self.known:
-            return [[(at + 1) / most for at in range(most)] for most in self.top]
+        if not self.bounds_known:
+            return [[(at + 1) / top_rung for at in range(top_rung)] for top_rung in self.top]
         lines = (
             np.moveaxis(self.bound, j, 0).reshape(size, -1) for j, size in enumerate(self.shape)
         )
         return [np.diff(line[:, 0]).tolist() for line in lines]
 
-    def least(self, node: Node) -> float:
+    def min_cost(self, node: Node) -> float:
         """The least that a node can cost, as far as is known."""
         return float(self.bound[node] + self.extra[node])
 
-    def failed(self, node: Node) -> None:
+    def mark_failed(self, node: Node) -> None:
         """The node fails, and so do all finer ones."""
         self.status[_finer(node)] = FAILS
 
-    def passed(self, node: Node) -> None:
+    def mark_passed(self, node: Node) -> None:
         """The node passes, and so do all coarser ones."""
         self.status[_coarser(node)] = PASSES
 
-    def costs(self, node: Node, bound: float) -> None:
+    def raise_bound(self, node: Node, bound: float) -> None:
         """Neither the node nor a coarser one costs less than that."""
         part = self.bound[_coarser(node)]
         np.maximum(part, bound, out=part)
 
-    def loses(self, node: Node, extra: float) -> None:
+    def raise_extra(self, node: Node, extra: float) -> None:
         """Neither the node nor a finer one costs less than so much besides its bound."""
         part = self.extra[_finer(node)]
         np.maximum(part, extra, out=part)
@@ -106,11 +110,11 @@ class NodeLattice:
     def minimal(self) -> list[Node]:
         """The nodes that pass while no node finer by one level does."""
         passes = self.status == PASSES
-        least = passes.copy()
+        is_minimal = passes.copy()
         for column in range(len(self.shape)):
             before = (slice(None),) * column
-            least[(*before, slice(1, None))] &= ~passes[(*before, slice(-1))]
-        return [tuple(map(int, node)) for node in np.argwhere(least)]
+            is_minimal[(*before, slice(1, None))] &= ~passes[(*before, slice(-1))]
+        return [tuple(map(int, node)) for node in np.argwhere(is_minimal)]
 
 
 def sum_over_rungs(columns: Iterable[NDArray[Any]]) -> NDArray[Any]:

@@ -1,7 +1,4 @@
-"""Why no combination of levels meets a rule: how close they come, and what it would take.
-
-Levels that a user fixes or bounds: the rungs that each column may stand on.
-"""
+"""Levels that a user fixes or bounds, and why no combination of levels meets a rule."""
 
 from __future__ import annotations
 
@@ -30,12 +27,11 @@ from shoal.methods._shared.refusals import explain_not_met
 
 def bound_rungs(tally: Tally, levels: str) -> tuple[tuple[Rung, ...], ...]:
     """The rungs that each column may stand on."""
-    asked = _read(levels, [axis.name for axis in tally.quasi])
-    return tuple(_within(axis, *asked.get(axis.name, (0, None))) for axis in tally.quasi)
+    bounds = _parse_levels(levels, [axis.name for axis in tally.quasi])
+    return tuple(_select_rungs(axis, *bounds.get(axis.name, (0, None))) for axis in tally.quasi)
 
 
-def _within(axis: Axis, low: int, high: int | None) -> tuple[Rung, ...]:
-    """The rungs of a column between two levels; None is the highest."""
+def _select_rungs(axis: Axis, low: int, high: int | None) -> tuple[Rung, ...]:
     rungs = list_all_rungs(axis)
     allowed = rungs[low:] if high is None else rungs[low : high + 1]
     if allowed:
@@ -53,16 +49,15 @@ def is_bounded(tally: Tally, ladders: Sequence[Sequence[Rung]]) -> bool:
     return any(len(rungs) < len(build_ladder(axis)) for axis, rungs in pairs)
 
 
-def _read(levels: str, known: list[str]) -> dict[str, tuple[int, int | None]]:
-    """The columns that are bounded, each with its lowest and highest level."""
+def _parse_levels(levels: str, names: list[str]) -> dict[str, tuple[int, int | None]]:
     bounds: dict[str, tuple[int, int | None]] = {}
-    hint = f'write for example levels="{known[0]}=1..2"; columns: {", ".join(known)}.'
+    hint = f'write for example levels="{names[0]}=1..2"; columns: {", ".join(names)}.'
     for text in filter(None, map(str.strip, levels.split(","))):
         matched = re.fullmatch(r"(.+?)\s*=\s*(\d+)(\.\.(\d*))?", text)
         if matched is None:
             raise UsageError("levels is not understood.", hint)
         column, low = matched[1], int(matched[2])
-        if column not in known:
+        if column not in names:
             raise UsageError(f"levels names {column!r}, which is no quasi-identifier.", hint)
         if column in bounds:
             raise UsageError(f"levels names {column!r} twice.", hint)
@@ -73,14 +68,14 @@ def _read(levels: str, known: list[str]) -> dict[str, tuple[int, int | None]]:
 # Why no combination of levels meets a rule: how close they come, and what it would take.
 
 
-CLOSEST = 5000
+CLOSEST_AMONG = 5000
 """Among so many nodes the closest is looked for, where none passes."""
 
 
 def explain_level_refusal(
     tables: RolledTables, hold_back: int, search: NodeSearch | None = None
 ) -> NotMetError:
-    """How close the levels come to the rule, and with how many rows held back it would pass."""
+    """How close the levels come to the rule, and with how many rows suppressed it would pass."""
     loosen = "loosen levels, " if is_bounded(tables.tally, tables.ladders) else ""
     if search is not None and search.budget.limited and not search.complete:
         return NotMetError(
@@ -90,7 +85,7 @@ def explain_level_refusal(
             "(--hold-back).",
         )
     rows = tables.tally.rows
-    closest = create_search(tables, SuppressedRows(tables), rows, SearchBudget(CLOSEST)).run()
+    closest = create_search(tables, SuppressedRows(tables), rows, SearchBudget(CLOSEST_AMONG)).run()
     if closest is None and loosen:
         return NotMetError(
             f"No combination of the levels that are allowed meets {tables.model}, however many "
@@ -99,7 +94,7 @@ def explain_level_refusal(
         )
     if closest is None:
         top = tuple(len(rungs) - 1 for rungs in tables.ladders)
-        return explain_not_met(tables.model, tables.groups(tables.at(top)), hold_back)
+        return explain_not_met(tables.model, tables.count_groups(tables.roll_up(top)), hold_back)
     levels, needed = map_levels(tables.tally, tables.rungs(closest.node)), closest.rows
     closest_levels = ", ".join(f"{name} {level}" for name, level in levels.items())
     share = math.ceil(1000 * needed / rows) / 1000

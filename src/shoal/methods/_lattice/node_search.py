@@ -28,11 +28,11 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class BestNode:
-    """A node that passes: what it costs, and which of its classes are held back."""
+    """A node that passes: what it costs, and which of its classes are suppressed."""
 
     node: Node
     value: float
-    lost: Mask
+    suppressed: Mask
     rows: int
     """How many rows are in those."""
 
@@ -82,7 +82,7 @@ class SearchBudget:
 
 
 class NodeSearch:
-    """The best node of a lattice, by a cost, with at most so many rows held back.
+    """The best node of a lattice, by a cost, with at most so many rows suppressed.
 
     ``later``: those rows come into classes later, and cost no more than the others yet.
     """
@@ -98,9 +98,9 @@ class NodeSearch:
         budget: SearchBudget,
         progress: Progress | None = None,
         *,
-        later: bool = False,
+        placed_later: bool = False,
     ) -> None:
-        self.tables, self.cost, self.later = tables, cost, later
+        self.tables, self.cost, self.placed_later = tables, cost, placed_later
         self.judge = NodeJudge(tables, limit)
         self.budget, self.advance = budget, Advance(progress)
         self.size = math.prod(map(len, tables.ladders))
@@ -110,10 +110,10 @@ class NodeSearch:
     @cached_property
     def lattice(self) -> NodeLattice:
         """All nodes, with what is known of them."""
-        return NodeLattice(self.cost.bounds(), self.cost.known)
+        return NodeLattice(self.cost.bounds(), self.cost.bounds_known)
 
     @property
-    def below(self) -> float:
+    def value_to_beat(self) -> float:
         """What a better node must cost less than."""
         return math.inf if self.best is None else self.best.value
 
@@ -126,37 +126,38 @@ class NodeSearch:
 
     def explore(self) -> None:
         """Resolve every node that could be the best."""
-        self._bisect(self.lattice.chain((0,) * len(self.lattice.shape)))
-        while (node := self.lattice.next(self.below)) is not None:
+        self._bisect(self.lattice.build_chain((0,) * len(self.lattice.shape)))
+        while (node := self.lattice.find_next(self.value_to_beat)) is not None:
             self._resolve(node)
         self._refine()
 
     def _refine(self) -> None:
         """Go down from the best as long as a finer node costs no more: ties are told apart so."""
-        before = None
-        while self.best is not None and self.best is not before:
-            before = self.best
-            finer = [lift_node(before.node, j, -1) for j, at in enumerate(before.node) if at]
+        best_before = None
+        while self.best is not None and self.best is not best_before:
+            best_before = self.best
+            finer = [
+                lift_node(best_before.node, j, -1) for j, at in enumerate(best_before.node) if at
+            ]
             for node in finer:
-                may = self.lattice.status[node] > FAILS and self.best is before
-                if may and self.lattice.least(node) <= before.value * (1 + NEAR):
-                    self.make(node, equal=True)
+                may = self.lattice.status[node] > FAILS and self.best is best_before
+                if may and self.lattice.min_cost(node) <= best_before.value * (1 + NEAR):
+                    self.evaluate(node, equal=True)
 
     def minimal(self) -> list[Node]:
         """All nodes that pass while none finer by one level does; judges what is still open."""
-        while (node := self.lattice.unknown()) is not None:
+        while (node := self.lattice.find_unknown()) is not None:
             self._resolve(node)
         return self.lattice.minimal()
 
     def _resolve(self, node: Node) -> None:
         """Find out about a node, and where it helps about all on a chain above it."""
         if self.judge.monotone and self.lattice.status[node] == UNKNOWN:
-            self._bisect(self.lattice.chain(node))
+            self._bisect(self.lattice.build_chain(node))
         else:
             self._check(node)
 
     def _bisect(self, chain: list[Node]) -> None:
-        """Where on a chain nodes begin to pass."""
         low, high = 0, len(chain) - 1
         while low <= high:
             middle = (low + high) // 2
@@ -168,42 +169,44 @@ class NodeSearch:
                 low = middle + 1
 
     def _check(self, node: Node) -> None:
-        """Make a node, judge it, and tell the others."""
         lattice, cost = self.lattice, self.cost
-        table, verdict = self.make(node)
+        table, verdict = self.evaluate(node)
         lattice.valued[node] = True
-        if not cost.known:
-            lattice.costs(node, cost.bound(table))
-        if not verdict.passes and verdict.finer:
-            lattice.failed(node)
+        if not cost.bounds_known:
+            lattice.raise_bound(node, cost.bound(table))
+        if not verdict.passes and verdict.holds_for_finer:
+            lattice.mark_failed(node)
             return
-        if cost.grows and not self.later and verdict.hopeless.any():
-            lattice.loses(node, cost.extra(table, verdict.hopeless))
+        if cost.extra_grows and not self.placed_later and verdict.hopeless.any():
+            lattice.raise_extra(node, cost.extra(table, verdict.hopeless))
         if verdict.passes and self.judge.monotone:
-            lattice.passed(node)
+            lattice.mark_passed(node)
         else:
             lattice.status[node] = PASSES if verdict.passes else FAILS
 
-    def make(self, node: Node, *, equal: bool = False) -> tuple[RolledTable, NodeVerdict]:
+    def evaluate(self, node: Node, *, equal: bool = False) -> tuple[RolledTable, NodeVerdict]:
         """Make and judge a node, and remember it where it is the best.
 
-        ``equal``: or costs as little as the best, and holds no more rows back.
+        ``equal``: or costs as little as the best, and suppresses no more rows.
         """
         self.budget.spend()
-        table = self.tables.at(node)
+        table = self.tables.roll_up(node)
         verdict = self.judge(table)
         if verdict.passes:
-            value, rows = self.worth(table, verdict.lost), int(table.rows[verdict.lost].sum())
+            value = self.compute_cost(table, verdict.suppressed)
+            rows = int(table.rows[verdict.suppressed].sum())
             tied = equal and self.best is not None and rows <= self.best.rows
-            if value < self.below or (tied and value <= self.below * (1 + NEAR)):
-                self.best = BestNode(node, value, verdict.lost, rows)
+            if value < self.value_to_beat or (tied and value <= self.value_to_beat * (1 + NEAR)):
+                self.best = BestNode(node, value, verdict.suppressed, rows)
         self.advance.to(self.budget.share(self.size))
         return table, verdict
 
-    def worth(self, table: RolledTable, lost: Mask) -> float:
+    def compute_cost(self, table: RolledTable, suppressed: Mask) -> float:
         """What a node costs without these classes."""
-        free = self.later or not lost.any()
-        return self.cost.bound(table) + (0.0 if free else self.cost.extra(table, lost))
+        costs_nothing = self.placed_later or not suppressed.any()
+        return self.cost.bound(table) + (
+            0.0 if costs_nothing else self.cost.extra(table, suppressed)
+        )
 
 
 class Descent(NodeSearch):
@@ -216,38 +219,37 @@ class Descent(NodeSearch):
 
     def explore(self) -> None:
         """Go down from the top, and from the first node of a chain that passes."""
-        self._seen: dict[Node, float] = {}
+        self._values: dict[Node, float] = {}
         self._failed = np.zeros((0, len(self.tables.ladders)), dtype=np.int64)
         top = tuple(len(rungs) - 1 for rungs in self.tables.ladders)
-        waiting = sorted((self._value(node), node) for node in {self._begin(top), top})
+        waiting = sorted((self._value_of(node), node) for node in {self._find_start(top), top})
         while waiting and waiting[0][0] < math.inf:
             _, node = heapq.heappop(waiting)
             finer = [lift_node(node, j, -1) for j, at in enumerate(node) if at > 0]
             for child in finer:
-                if child not in self._seen:
-                    heapq.heappush(waiting, (self._value(child), child))
+                if child not in self._values:
+                    heapq.heappush(waiting, (self._value_of(child), child))
 
-    def _begin(self, top: Node) -> Node:
-        """The first node that passes on a chain from the bottom to the top, by bisection."""
+    def _find_start(self, top: Node) -> Node:
         chain: list[Node] = [(0,) * len(top)]
-        while able := [j for j, most in enumerate(top) if chain[-1][j] < most]:
-            low = min(able, key=lambda j: chain[-1][j] / top[j])
-            chain.append(lift_node(chain[-1], low))
-        at = bisect_left(chain, True, key=lambda node: self._value(node) < math.inf)
-        return chain[min(at, len(chain) - 1)]
+        while liftable := [j for j, top_rung in enumerate(top) if chain[-1][j] < top_rung]:
+            lowest = min(liftable, key=lambda j: chain[-1][j] / top[j])
+            chain.append(lift_node(chain[-1], lowest))
+        first = bisect_left(chain, True, key=lambda node: self._value_of(node) < math.inf)
+        return chain[min(first, len(chain) - 1)]
 
-    def _value(self, node: Node) -> float:
+    def _value_of(self, node: Node) -> float:
         """What a node costs; infinite where it fails, or one that is coarser does."""
-        if node not in self._seen:
+        if node not in self._values:
             dominated = bool((self._failed >= np.array(node)).all(axis=1).any())
-            self._seen[node] = math.inf if dominated else self._value_of_made(node)
-        return self._seen[node]
+            self._values[node] = math.inf if dominated else self._evaluate_node(node)
+        return self._values[node]
 
-    def _value_of_made(self, node: Node) -> float:
-        table, verdict = self.make(node)
-        if verdict.finer and not verdict.passes:
+    def _evaluate_node(self, node: Node) -> float:
+        table, verdict = self.evaluate(node)
+        if verdict.holds_for_finer and not verdict.passes:
             self._failed = np.vstack((self._failed, node))
-        return self.worth(table, verdict.lost) if verdict.passes else math.inf
+        return self.compute_cost(table, verdict.suppressed) if verdict.passes else math.inf
 
 
 def create_search(
@@ -257,12 +259,12 @@ def create_search(
     budget: SearchBudget,
     progress: Progress | None = None,
     *,
-    later: bool = False,
+    placed_later: bool = False,
 ) -> NodeSearch:
     """The search of a lattice: to its end, or within a limit where it is too large for that."""
     size = math.prod(map(len, tables.ladders))
     kind = NodeSearch if size <= LARGEST else Descent
-    return kind(tables, cost, limit, budget, progress, later=later)
+    return kind(tables, cost, limit, budget, progress, placed_later=placed_later)
 
 
 def check_lattice_size(ladders: Sequence[Sequence[Rung]], budget: SearchBudget) -> int:

@@ -8,22 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from itertools import zip_longest
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.core.axis import Axis
-from shoal.core.histogram import Histogram, ProviderValuePairs
 from shoal.core.model import Model, list_joint_columns
 from shoal.core.tally import Cut, Groups, Tally, number_provider_pairs, sensitive_columns
 from shoal.kernels import rollup
 from shoal.kernels.grouping import tabulate
 from shoal.methods._lattice.ladder import Rung, recode_to_rungs
+from shoal.methods._shared.judged_columns import (
+    JudgedColumn,
+    SparseCounts,
+    build_histograms,
+    sum_values,
+)
 
 Node = tuple[int, ...]
-Counts = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]
 Fields = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
 CACHE_FACTOR = 4
 """Tables are kept until they hold so many times the classes of the finest."""
@@ -65,7 +67,7 @@ class RolledTable:
     node: Node
     key: NDArray[np.uint64]
     rows: NDArray[np.int64]
-    counts: tuple[Counts, ...]
+    counts: tuple[SparseCounts, ...]
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -79,11 +81,11 @@ class RolledTables:
     model: Model
     ladders: tuple[tuple[Rung, ...], ...]
     packing: Packing
-    columns: list[Axis | ProviderValuePairs]
+    columns: list[JudgedColumn]
     """What is judged: sensitive values, or their pairs with the provider."""
-    totals: list[NDArray[np.int64]]
+    totals: tuple[NDArray[np.int64], ...]
     """Of each the rows of its values: of the whole table, where this is a part of one."""
-    kept: list[RolledTable] = field(default_factory=list)
+    cached: list[RolledTable] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._levels = np.zeros((64, len(self.ladders)), dtype=np.int64)
@@ -100,48 +102,45 @@ class RolledTables:
         )
         judged = pairs or (sensitive if needs & {"sensitive", "total"} else [])
         packing = Packing.of([len(rungs[0]) for rungs in ladders])
-        totals = [
-            np.bincount(codes, tally.count, axis.size).astype(np.int64) if of is None else of
-            for (axis, codes), of in zip_longest(sensitive, tally.reference[: len(sensitive)])
-        ] or [np.zeros(0, np.int64)]
+        totals = sum_values(tally, sensitive) or (np.zeros(0, np.int64),)
         tables = cls(tally, model, ladders, packing, [column for column, _ in judged], totals)
-        zipped = zip(ladders, tally.keys, strict=True)
-        nodes = np.stack([rungs[0].node[codes] for rungs, codes in zipped])
+        columns = zip(ladders, tally.keys, strict=True)
+        nodes = np.stack([rungs[0].node[codes] for rungs, codes in columns])
         key = rollup.pack_nodes(nodes, packing.word, packing.shift, packing.words)
-        none = np.zeros(0, dtype=np.int64)
+        nothing = np.zeros(0, dtype=np.int64)
         key, rows, number = rollup.lift_columns(
-            key, tally.count, none, *packing.fields, none.astype(np.int32), none
+            key, tally.count, nothing, *packing.fields, nothing.astype(np.int32), nothing
         )
         counts = tuple(
             tabulate(number, codes, tally.count, len(rows), column.size) for column, codes in judged
         )
-        tables._keep(RolledTable((0,) * len(ladders), key, rows, counts))
+        tables._cache(RolledTable((0,) * len(ladders), key, rows, counts))
         return tables
 
-    def at(self, node: Node) -> RolledTable:
+    def roll_up(self, node: Node) -> RolledTable:
         """The classes of a node."""
-        number = len(self.kept)
+        number = len(self.cached)
         finer = (self._levels[:number] <= np.array(node)).all(axis=1)
         sizes = np.where(finer, self._sizes[:number], np.iinfo(np.int64).max)
-        source = self.kept[int(sizes.argmin())]
+        source = self.cached[int(sizes.argmin())]
         if source.node == node:
             return source
-        rolled = self._lifted(source, node)
+        rolled = self._lift(source, node)
         if self._sizes.sum() + len(rolled) <= CACHE_FACTOR * self._sizes[0]:
-            self._keep(rolled)
+            self._cache(rolled)
         return rolled
 
-    def _keep(self, table: RolledTable) -> None:
-        number = len(self.kept)
+    def _cache(self, table: RolledTable) -> None:
+        number = len(self.cached)
         if number == len(self._sizes):  # room for twice as many
             self._levels = np.concatenate((self._levels, np.zeros_like(self._levels)))
             self._sizes = np.concatenate((self._sizes, np.zeros_like(self._sizes)))
         self._levels[number], self._sizes[number] = table.node, len(table)
-        self.kept.append(table)
+        self.cached.append(table)
 
-    def _lifted(self, source: RolledTable, node: Node) -> RolledTable:
+    def _lift(self, source: RolledTable, node: Node) -> RolledTable:
         moved = [j for j, (old, new) in enumerate(zip(source.node, node, strict=True)) if new > old]
-        tables = [self._table(j, source.node[j], node[j]) for j in moved]
+        tables = [self._map_nodes(j, source.node[j], node[j]) for j in moved]
         at = np.cumsum([0, *map(len, tables)])[:-1]
         key, rows, number = rollup.lift_columns(
             source.key,
@@ -159,43 +158,34 @@ class RolledTables:
         )
         return RolledTable(node, key, rows, counts)
 
-    def _table(self, column: int, old: int, new: int) -> NDArray[np.int32]:
+    def _map_nodes(self, column: int, old: int, new: int) -> NDArray[np.int32]:
         """The node of a higher rung above each node of a lower one."""
-        asked = column, old, new
-        if asked not in self._above:
+        key = column, old, new
+        if key not in self._above:
             rungs = self.ladders[column]
-            self._above[asked] = rungs[new].node[rungs[old].low]
-        return self._above[asked]
+            self._above[key] = rungs[new].node[rungs[old].low]
+        return self._above[key]
 
-    def groups(self, table: RolledTable, kept: NDArray[np.int64] | None = None) -> Groups:
+    def count_groups(
+        self, table: RolledTable, published: NDArray[np.int64] | None = None
+    ) -> Groups:
         """The classes for a model; of some only, as if the others were not published."""
         if self.model.needs & {"cells", "population"}:
-            return self._recounted(table, kept)
-        whole = self._count_groups(table)
-        if kept is None:
+            return self._recount_rows(table, published)
+        whole = Groups(table.rows, *build_histograms(self.columns, table.counts, self.totals))
+        if published is None:
             return whole
-        return whole.take(kept) if self.tally.reference else _published(whole, kept)
+        return whole.take(published) if self.tally.reference else _take_published(whole, published)
 
-    def _recounted(self, table: RolledTable, kept: NDArray[np.int64] | None) -> Groups:
+    def _recount_rows(self, table: RolledTable, published: NDArray[np.int64] | None) -> Groups:
         """The classes by the rows themselves, with their cells and whom of the population these
         cover: whoever lies in none of them is left out once a class is not published."""
         cut = self.cut(table.node)
-        if kept is not None:
-            gone = np.ones(len(table), dtype=bool)
-            gone[kept] = False
-            cut = cut.without(gone)
+        if published is not None:
+            suppressed = np.ones(len(table), dtype=bool)
+            suppressed[published] = False
+            cut = cut.without(suppressed)
         return Groups.of(self.tally, cut, list_joint_columns(self.model))
-
-    def _count_groups(self, table: RolledTable) -> Groups:
-        histograms, shares = [], []
-        for i, (start, value, count) in enumerate(table.counts):
-            column = self.columns[i]
-            if isinstance(column, Axis):
-                histograms.append(Histogram(column, start, value, count, self.totals[i]))
-            else:
-                shares.append(column.contributions(start, value, count, self.totals[i]))
-        histograms += [share.values for share in shares if share.axis is not None]
-        return Groups(table.rows, tuple(histograms), tuple(shares))
 
     def cut(self, node: Node) -> Cut:
         """The table at a node, as a cut of the tally; classes are numbered alike."""
@@ -206,9 +196,8 @@ class RolledTables:
         return [rungs[at] for rungs, at in zip(self.ladders, node, strict=True)]
 
 
-def _published(groups: Groups, kept: NDArray[np.int64]) -> Groups:
-    """Some classes, with the totals of their own rows."""
-    some = groups.take(kept)
+def _take_published(groups: Groups, published: NDArray[np.int64]) -> Groups:
+    some = groups.take(published)
     sensitive = tuple(
         replace(h, total=np.bincount(h.value, h.count, len(h.total)).astype(np.int64))
         for h in some.sensitive

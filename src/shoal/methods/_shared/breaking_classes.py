@@ -2,7 +2,7 @@
 
 What methods share that make classes along an order: first as if only their size mattered, then
 joined, round after round, until the rule holds. Where even one class of everybody breaks it, rows
-are held back or the table is refused.
+are suppressed or the table is refused.
 """
 
 from __future__ import annotations
@@ -33,25 +33,25 @@ def mend_classes(
     """The pieces' classes as a cut that meets the model, those that break it joined with others.
 
     ``class_`` numbers the classes in an order in which neighbours are alike; pieces below 0 stay
-    held back. A class that breaks the rule is joined with the neighbour for which the sum of
+    suppressed. A class that breaks the rule is joined with the neighbour for which the sum of
     width × rows grows least. Where no joining helps, the state with the fewest rows in classes
-    that break the rule is taken, and they are held back (``hold_back``), or the table is refused.
+    that break the rule is taken, and they are suppressed (``hold_back``), or the table is refused.
     The cut's facts say how many classes were ``joined``.
     """
-    line = _Line.of(tally, entry, class_, count)
-    first, best, fewest = len(line), line.cut, tally.rows + 1
+    ordered = _OrderedClasses.of(tally, entry, class_, count)
+    initial, best, fewest = len(ordered), ordered.cut, tally.rows + 1
     while True:
-        cut = line.cut
+        cut = ordered.cut
         groups = Groups.of(tally, cut, list_joint_columns(model))
-        bad = find_breaking_classes(model, groups)
-        rows = int(groups.rows[bad].sum())
+        breaking = find_breaking_classes(model, groups)
+        rows = int(groups.rows[breaking].sum())
         if rows < fewest:
             best, fewest = cut, rows
-        if not bad.any() or len(line) < 2:
+        if not breaking.any() or len(ordered) < 2:
             break
-        line = line.joined(bad[line.published(cut)])
-    all_facts = {**(facts or {}), "joined": first - len(line)}
-    if not bad.any():
+        ordered = ordered.join(breaking[ordered.find_published(cut)])
+    all_facts = {**(facts or {}), "joined": initial - len(ordered)}
+    if not breaking.any():
         return replace(cut, facts=all_facts)
     if not hold_back:
         raise explain_not_met(model, groups)
@@ -66,17 +66,17 @@ def find_breaking_classes(model: Model, groups: Groups) -> Mask:
 
 
 def suppress_breaking_classes(tally: Tally, model: Model, cut: Cut) -> Cut:
-    """What is left once the classes that break the rule are held back, until none does."""
+    """What is left once the classes that break the rule are suppressed, until none does."""
     while cut.classes:
-        bad = find_breaking_classes(model, Groups.of(tally, cut, list_joint_columns(model)))
-        if not bad.any():
+        breaking = find_breaking_classes(model, Groups.of(tally, cut, list_joint_columns(model)))
+        if not breaking.any():
             break
-        cut = cut.without(bad)
+        cut = cut.without(breaking)
     return cut
 
 
 @dataclass(frozen=True)
-class _Line:
+class _OrderedClasses:
     """Classes in their order: the pieces with their class, and each class's rows and cells."""
 
     tally: Tally
@@ -89,7 +89,7 @@ class _Line:
     @classmethod
     def of(
         cls, tally: Tally, entry: NDArray[Any], class_: NDArray[Any], count: NDArray[Any]
-    ) -> _Line:
+    ) -> _OrderedClasses:
         """The classes that have anybody, numbered without gaps."""
         entry, count = entry.astype(np.int32), count.astype(np.int64)
         size = int(class_.max(initial=-1)) + 1
@@ -107,16 +107,15 @@ class _Line:
         """The classes as published: those with equal cells are one."""
         return Cut(self.entry, self.class_, self.count, self.cells).merged()
 
-    def published(self, cut: Cut) -> NDArray[np.int32]:
-        """The published class of each class."""
+    def find_published(self, cut: Cut) -> NDArray[np.int32]:
         class_of_segment = np.empty(len(self), np.int32)
         class_of_segment[self.class_[self.class_ >= 0]] = cut.class_[self.class_ >= 0]
         return class_of_segment
 
-    def joined(self, bad: Mask) -> _Line:
+    def join(self, breaking: Mask) -> _OrderedClasses:
         """Each bad class joined with a neighbour, unless that one is being joined already."""
-        right = self._nearer_right()
-        wanted = (bad & right)[:-1] | (bad & ~right)[1:]
+        right = self._prefers_right()
+        wanted = (breaking & right)[:-1] | (breaking & ~right)[1:]
         at = np.arange(len(wanted))
         streak = np.maximum.accumulate(np.where(wanted, -1, at)) + 1
         # of neighbours who all want to be joined, the first with the second, the third with ...
@@ -125,20 +124,20 @@ class _Line:
         first = np.flatnonzero(begins)
         last = np.append(first[1:], len(self)) - 1
         rows = np.add.reduceat(self.rows, first)
-        return replace(self, class_=class_, rows=rows, cells=self._union(first, last))
+        return replace(self, class_=class_, rows=rows, cells=self._unite_cells(first, last))
 
-    def _nearer_right(self) -> Mask:
+    def _prefers_right(self) -> Mask:
         """Whether joining each class with the one after it costs less than with the one before."""
         axes, weights = self.tally.quasi, self.tally.importance
-        own = self.cells.widths(axes) @ weights * self.rows
-        pairs = self._union(np.arange(len(self) - 1), np.arange(1, len(self)))
-        both = pairs.widths(axes) @ weights * (self.rows[:-1] + self.rows[1:])
-        right, left = np.append(both - own[1:], np.inf), np.append(np.inf, both - own[:-1])
+        own_loss = self.cells.widths(axes) @ weights * self.rows
+        pairs = self._unite_cells(np.arange(len(self) - 1), np.arange(1, len(self)))
+        joined_loss = pairs.widths(axes) @ weights * (self.rows[:-1] + self.rows[1:])
+        right = np.append(joined_loss - own_loss[1:], np.inf)
+        left = np.append(np.inf, joined_loss - own_loss[:-1])
         return np.asarray(right < left)
 
-    def _union(self, one: NDArray[np.int64], other: NDArray[np.int64]) -> Cells:
-        """The cells of two classes as one, pair by pair."""
-        a, b = self.cells.take(one), self.cells.take(other)
+    def _unite_cells(self, first: NDArray[np.int64], second: NDArray[np.int64]) -> Cells:
+        a, b = self.cells.take(first), self.cells.take(second)
         sets = {column: bits | b.sets[column] for column, bits in a.sets.items()}
         low, high = np.minimum(a.low, b.low), np.maximum(a.high, b.high)
         return cover_ranges(self.tally.quasi, low, high, sets)

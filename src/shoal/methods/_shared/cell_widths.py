@@ -32,18 +32,18 @@ def pack_axis_widths(
     0.25
     """
     sizes = np.array([axis.size for axis in axes], dtype=np.int64)
-    levels = np.array([len(_levels(axis)) for axis in axes], dtype=np.int64)
-    lines = [_line(axis) for axis in axes]
-    nodes, widths = zip(*(_nodes(axis) for axis in axes), strict=True)
+    levels = np.array([len(_list_node_starts(axis)) for axis in axes], dtype=np.int64)
+    lines = [_lay_out_leaves(axis) for axis in axes]
+    nodes, widths = zip(*(_list_nodes_and_widths(axis) for axis in axes), strict=True)
     return AxisWidths(
         np.array([KINDS[axis.shape] for axis in axes], dtype=np.int64),
         sizes,
         np.array([axis.null_code for axis in axes], dtype=np.int64),
-        _begins(sizes),
+        _compute_offsets(sizes),
         np.concatenate([place for place, _ in lines]),
         np.array([span for _, span in lines]),
         levels,
-        _begins(sizes * levels),
+        _compute_offsets(sizes * levels),
         np.concatenate(nodes),
         np.concatenate(widths),
         np.array((1.0,) * len(axes) if weights is None else weights, dtype=np.float64),
@@ -51,16 +51,16 @@ def pack_axis_widths(
 
 
 def sum_cell_widths(tally: Tally, cut: Cut) -> float:
-    """How wide the cells are that people are published with; 1 for each column held back."""
+    """How wide the cells are that people are published with; 1 for each column suppressed."""
     per_row = np.append(cut.cells.widths(tally.quasi) @ tally.importance, tally.importance.sum())
     return float(np.dot(cut.count, per_row[cut.class_]))
 
 
-def _begins(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+def _compute_offsets(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.cumsum(lengths) - lengths
 
 
-def _line(axis: Axis) -> tuple[NDArray[np.float64], float]:
+def _lay_out_leaves(axis: Axis) -> tuple[NDArray[np.float64], float]:
     """Where the leaves lie, and how long the line is; null's place is never looked at."""
     places = axis.positions
     if places is None or not len(places):
@@ -70,7 +70,7 @@ def _line(axis: Axis) -> tuple[NDArray[np.float64], float]:
     return inside, float(end - start if end > start else 1.0)
 
 
-def _levels(axis: Axis) -> list[NDArray[np.int64]]:
+def _list_node_starts(axis: Axis) -> list[NDArray[np.int64]]:
     """Of a tree, the first code of each node, level by level; null is a node of its own."""
     if axis.shape != "tree":
         return []
@@ -78,10 +78,10 @@ def _levels(axis: Axis) -> list[NDArray[np.int64]]:
     return [np.append(level.starts, null).astype(np.int64) for level in axis.levels]
 
 
-def _nodes(axis: Axis) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+def _list_nodes_and_widths(axis: Axis) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     """The node of every code on each level and its width, from fine to coarse."""
     nodes, widths = [np.zeros(0, np.int32)], [np.zeros(0)]
-    for starts in _levels(axis):
+    for starts in _list_node_starts(axis):
         node = np.searchsorted(starts, np.arange(axis.size), side="right") - 1
         last = np.append(starts[1:], axis.size) - 1
         nodes.append(node.astype(np.int32))

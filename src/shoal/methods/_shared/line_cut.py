@@ -32,7 +32,7 @@ from shoal.methods._shared.progress import Advance, Progress
 from shoal.methods._topdown.least_loss_search import LossSearch
 from shoal.methods._topdown.top_down_search import TopDownSearch
 
-LONGER = 1.5
+LENGTH_FACTOR = 1.5
 """Where segments had to be joined, longer ones by this factor are tried next."""
 PATIENCE = 2
 """So many longer ones in a row that lose more end the trial."""
@@ -59,11 +59,11 @@ def cut_along_line(
     entry = order_people(tally, rng or np.random.default_rng(0))
     entry = entry[np.argsort(rank[points.of_entry[entry]], kind="stable")]
     keys = np.ascontiguousarray(points.keys[:, points.of_entry[entry]])
-    return _Line(tally, model, entry, keys).best(hold_back, Advance(progress))
+    return _PeopleInLine(tally, model, entry, keys).find_best_cut(hold_back, Advance(progress))
 
 
 @dataclass(frozen=True)
-class _Line:
+class _PeopleInLine:
     """People in their order: the entry of each, and (columns, people) their codes."""
 
     tally: Tally
@@ -71,50 +71,51 @@ class _Line:
     entry: NDArray[np.int32]
     keys: NDArray[np.int32]
 
-    def best(self, hold_back: int, advance: Advance) -> Cut:
-        """The cut with the least loss, of those that begin with shorter and longer segments."""
+    def find_best_cut(self, hold_back: int, advance: Advance) -> Cut:
         length = max(1, min_class_rows(self.model))
-        best = cut = self._cut(length, hold_back)
+        best = cut = self._cut_by_length(length, hold_back)
         worse = turn = 0
         while cut.facts.get("joined") and worse < PATIENCE and length < len(self.entry):
             advance.half(turn)(1, 1)
-            length, turn = math.ceil(length * LONGER), turn + 1
-            cut = self._cut(length, hold_back)
+            length, turn = math.ceil(length * LENGTH_FACTOR), turn + 1
+            cut = self._cut_by_length(length, hold_back)
             worse += 1
             if sum_cell_widths(self.tally, cut) < sum_cell_widths(self.tally, best):
                 best, worse = cut, 0
         if best.facts.get("joined"):
             best = min(
                 best,
-                self._from_the_top(hold_back),
+                self._cut_top_down(hold_back),
                 key=lambda cut: sum_cell_widths(self.tally, cut),
             )
         advance.end()
         return best
 
-    def _from_the_top(self, hold_back: int) -> Cut:
+    def _cut_top_down(self, hold_back: int) -> Cut:
         """The cut of the whole table by loss, top-down: the line does not know what a rule asks of
         sensitive values, and joining many of its segments may lose more than that."""
-        how: dict[str, Any] = {"relaxed": False, "rng": None, "hold_back": hold_back}
-        ways = (
-            TopDownSearch.of(self.tally, self.model, **how),
-            LossSearch.of(self.tally, self.model, **how),
+        options: dict[str, Any] = {"relaxed": False, "rng": None, "hold_back": hold_back}
+        searches = (
+            TopDownSearch.of(self.tally, self.model, **options),
+            LossSearch.of(self.tally, self.model, **options),
         )
         cut = min(
-            (way.run(self.tally) for way in ways), key=lambda cut: sum_cell_widths(self.tally, cut)
+            (search.run(self.tally) for search in searches),
+            key=lambda cut: sum_cell_widths(self.tally, cut),
         )
         return replace(cut, facts={"line": False})
 
-    def _cut(self, length: int, hold_back: int) -> Cut:
-        """Segments of so many people and more, those joined that break the rule."""
+    def _cut_by_length(self, length: int, hold_back: int) -> Cut:
         begins = np.zeros(len(self.entry), np.int32)
-        begins[cut_into_segments(self.keys, self._reach, length, 2 * length - 1)[0]] = 1
+        begins[cut_into_segments(self.keys, self._axis_widths, length, 2 * length - 1)[0]] = 1
         class_ = np.cumsum(begins) - 1
         pieces, first = number_combinations((self.entry, class_), (self.tally.entries, len(begins)))
-        how: dict[str, Any] = {"hold_back": hold_back, "facts": {"shortest": length}}
+        options: dict[str, Any] = {"hold_back": hold_back, "facts": {"shortest": length}}
         count = np.bincount(pieces, minlength=len(first))
-        return mend_classes(self.tally, self.model, self.entry[first], class_[first], count, **how)
+        return mend_classes(
+            self.tally, self.model, self.entry[first], class_[first], count, **options
+        )
 
     @cached_property
-    def _reach(self) -> AxisWidths:
+    def _axis_widths(self) -> AxisWidths:
         return pack_axis_widths(self.tally.quasi, self.tally.importance)

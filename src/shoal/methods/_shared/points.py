@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -28,7 +28,7 @@ class Points:
         """Those of a tally, whatever the order of its entries."""
         check_quasi(tally)
         keys = tally.keys.astype(np.int32)
-        words = _words(keys, [axis.size for axis in tally.quasi])
+        words = _pack_columns(keys, [axis.size for axis in tally.quasi])
         order = np.lexsort(words[::-1])
         new = np.append(True, np.any([np.diff(word[order]) != 0 for word in words], axis=0))
         first = np.flatnonzero(new[: len(order)])
@@ -36,6 +36,17 @@ class Points:
         of_entry[order] = np.cumsum(new[: len(order)]) - 1
         count = np.add.reduceat(tally.count[order], first)
         return cls(np.ascontiguousarray(keys[:, order[first]]), count, of_entry)
+
+
+def select_entries(tally: Tally, entries: NDArray[Any]) -> Tally:
+    """Some of the entries, as a tally of their own."""
+    return replace(
+        tally,
+        keys=np.ascontiguousarray(tally.keys[:, entries]),
+        values=np.ascontiguousarray(tally.values[:, entries]),
+        count=tally.count[entries],
+        providers=None if tally.providers is None else tally.providers[entries],
+    )
 
 
 def order_people(tally: Tally, rng: np.random.Generator) -> NDArray[np.int32]:
@@ -51,13 +62,13 @@ def order_people(tally: Tally, rng: np.random.Generator) -> NDArray[np.int32]:
     return rng.permutation(np.repeat(order, tally.count[order])).astype(np.int32)
 
 
-def _words(keys: NDArray[Any], sizes: Sequence[int]) -> list[NDArray[np.int64]]:
+def _pack_columns(keys: NDArray[Any], sizes: Sequence[int]) -> list[NDArray[np.int64]]:
     """The columns in as few as hold them: sorting takes as long as there are columns."""
-    words, top = [np.zeros(keys.shape[1], np.int64)], 1
+    words, size_so_far = [np.zeros(keys.shape[1], np.int64)], 1
     for codes, size in zip(keys, sizes, strict=True):
-        if top > 2**62 // size:
+        if size_so_far > 2**62 // size:
             words.append(np.zeros(keys.shape[1], np.int64))
-            top = 1
+            size_so_far = 1
         words[-1] = words[-1] * size + codes
-        top *= size
+        size_so_far *= size
     return words

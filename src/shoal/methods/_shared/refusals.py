@@ -27,7 +27,9 @@ def explain_not_met(model: Model, whole: Groups, hold_back: int = 0) -> NotMetEr
     table = "that part of it" if partial else "the whole table"
     advice = [str(part.advice(whole)) if hasattr(part, "advice") else "" for part in failed]
     pairs = zip(failed, advice, strict=True)
-    failures = "; ".join(f"{part}{_reached(part, whole, table, bool(own))}" for part, own in pairs)
+    failures = "; ".join(
+        f"{part}{_describe_reached(part, whole, table, bool(own))}" for part, own in pairs
+    )
     return NotMetError(
         f"{'A part of the table' if partial else 'The table'} as a single class does not meet the "
         f"rule: {failures}.",
@@ -42,7 +44,7 @@ def explain_not_met(model: Model, whole: Groups, hold_back: int = 0) -> NotMetEr
     )
 
 
-def _reached(part: Model, whole: Groups, table: str, advised: bool) -> str:
+def _describe_reached(part: Model, whole: Groups, table: str, advised: bool) -> str:
     """What a table reaches, in brackets; where the rule asks for less than its parameter, that too.
 
     Nothing where no parameter would do.

@@ -16,7 +16,7 @@ from shoal.kernels.cheapest_cut import find_cheapest_cuts
 from shoal.kernels.threads import share_out
 from shoal.methods._shared.cell_widths import pack_axis_widths
 from shoal.methods._topdown.row_segments import CandidateCuts
-from shoal.methods._topdown.top_down_search import TopDownSearch, Whole
+from shoal.methods._topdown.top_down_search import Numbers, TopDownSearch
 
 BINS = 8
 """Where the rule refuses a segment's cheapest cut, so many are tried on each column."""
@@ -26,37 +26,43 @@ BINS = 8
 class LossSearch(TopDownSearch):
     """A search that makes the cut after which the least is lost."""
 
-    lean: float = 1.0
+    power: float = 1.0
     """A half costs its people to this power, times the widths of its cells."""
-    widest: float = math.inf
+    widest_above: float = math.inf
     """Segments of more than so many times the least rows are cut on their widest column instead."""
 
     @cached_property
-    def reach(self) -> AxisWidths:
+    def axis_widths(self) -> AxisWidths:
         """The columns' widths, as the kernels ask for them."""
-        return pack_axis_widths(self.rows.axes, self.rows.importance)
+        return pack_axis_widths(self.segments.axes, self.segments.importance)
 
-    def chosen(self) -> CandidateCuts:
+    def choose_cuts(self) -> CandidateCuts:
         """For each segment its cheapest cut; where the rule refuses it, others by their cost."""
-        able, widths = self.open_()
-        large = self.rows.people > self.widest * min_class_rows(self.model)
-        on_widest = self.first_cuts(np.flatnonzero(able & large & self.good), widths)
-        best = self.best(self.cuts(*on_widest))
-        able[best.segment] = False
-        segment, column = np.nonzero((widths > 0) & able[:, np.newaxis])
-        cheapest = self.cheapest(segment, column, 1)
+        cuttable, widths = self.find_cuttable()
+        is_large = self.segments.people > self.widest_above * min_class_rows(self.model)
+        on_widest = self.propose_first_cuts(
+            np.flatnonzero(cuttable & is_large & self.meets_rule), widths
+        )
+        best = self.pick_best(self.find_balanced_cuts(*on_widest))
+        cuttable[best.segment] = False
+        segment, column = np.nonzero((widths > 0) & cuttable[:, np.newaxis])
+        cheapest = self.find_cheapest(segment, column, 1)
         first = np.unique(cheapest.segment, return_index=True)[1]
-        best = best.joined(self.best(cheapest.take(first[self.good[cheapest.segment[first]]])))
-        left = np.isin(cheapest.segment, best.segment, invert=True)
-        again = self.cheapest(cheapest.segment[left], cheapest.column[left], BINS)
-        best = best.joined(self.best(again))
-        return best.take(np.argsort(self.rows.start[best.segment], kind="stable"))
+        best = best.joined(
+            self.pick_best(cheapest.take(first[self.meets_rule[cheapest.segment[first]]]))
+        )
+        uncut = np.isin(cheapest.segment, best.segment, invert=True)
+        further = self.find_cheapest(cheapest.segment[uncut], cheapest.column[uncut], BINS)
+        best = best.joined(self.pick_best(further))
+        return best.take(np.argsort(self.segments.start[best.segment], kind="stable"))
 
-    def cheapest(self, segment: Whole, column: Whole, bins: int) -> CandidateCuts:
+    def find_cheapest(self, segment: Numbers, column: Numbers, bins: int) -> CandidateCuts:
         """The cheapest cuts of these segments on these columns, by segment and cost."""
-        rows, shape = self.rows, (len(segment), bins)
-        least = np.where(self.good[segment], min_class_rows(self.model), 1)
-        cut, left, cost = np.zeros(shape, np.int64), np.zeros(shape, np.int64), np.empty(shape)
+        rows, shape = self.segments, (len(segment), bins)
+        min_rows = np.where(self.meets_rule[segment], min_class_rows(self.model), 1)
+        cut = np.zeros(shape, np.int64)
+        left_people = np.zeros(shape, np.int64)
+        cost = np.empty(shape)
         table = rows.keys, rows.count, rows.start, rows.stop, rows.spans.low, rows.spans.high
         share_out(
             find_cheapest_cuts,
@@ -65,28 +71,35 @@ class LossSearch(TopDownSearch):
             *table,
             segment,
             column,
-            least,
-            self.reach,
-            self.lean,
+            min_rows,
+            self.axis_widths,
+            self.power,
             cut,
-            left,
+            left_people,
             cost,
         )
-        at, bin_ = np.nonzero(left)
-        order = np.lexsort((cost[at, bin_], segment[at]))
-        return self._candidates(segment, column, cut, left, at[order], bin_[order])
+        candidate, bin_ = np.nonzero(left_people)
+        order = np.lexsort((cost[candidate, bin_], segment[candidate]))
+        return self._build_candidates(
+            segment, column, cut, left_people, candidate[order], bin_[order]
+        )
 
-    def _candidates(
+    def _build_candidates(
         self,
-        segment: Whole,
-        column: Whole,
+        segment: Numbers,
+        column: Numbers,
         cut: NDArray[np.int64],
-        left: NDArray[np.int64],
-        at: Whole,
-        bin_: Whole,
+        left_people: NDArray[np.int64],
+        candidate: Numbers,
+        bin_: Numbers,
     ) -> CandidateCuts:
         """Candidates between codes, with everybody at the cut on the left."""
-        candidates = self.rows.candidates(segment[at], column[at], np.ones(len(at), bool))
+        candidates = self.segments.create_candidates(
+            segment[candidate], column[candidate], np.ones(len(candidate), bool)
+        )
         candidates.begin[:], candidates.quota[:] = -1, split.NO_QUOTA
-        candidates.cut[:], candidates.left[:] = cut[at, bin_], left[at, bin_]
+        candidates.cut[:], candidates.left_people[:] = (
+            cut[candidate, bin_],
+            left_people[candidate, bin_],
+        )
         return candidates

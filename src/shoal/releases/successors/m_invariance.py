@@ -341,13 +341,13 @@ def _gather_cut(
 ) -> tuple[Tally, Cut]:
     """The buckets split into classes; counterfeits that are not published are none."""
     rows, allowed = balance.rows(), count_suppressible(tally, request)
-    counterfeits = len(balance.lacking)
+    counterfeits = len(balance.counterfeits)
     whole = replace(
         tally,
         keys=np.concatenate(
             (tally.keys, np.zeros((len(tally.keys), counterfeits), tally.keys.dtype)), 1
         ),
-        values=np.concatenate((tally.values, rows.value[np.newaxis, rows.nobody]), 1),
+        values=np.concatenate((tally.values, rows.value[np.newaxis, rows.is_counterfeit]), 1),
         count=np.concatenate((tally.count, np.ones(counterfeits, np.int64))),
     )
     first = np.append(stays, np.zeros(counterfeits, np.bool_))

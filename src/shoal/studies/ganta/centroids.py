@@ -157,7 +157,7 @@ def cluster_people(
     with open_frame(table) as frame:
         tally = encode(frame, sample.schema.fit(frame.fields)).tally
     cloud = EmbeddedPoints.of(tally, Points.of(tally), categories)
-    pieces, _ = cloud.clustered(k, table.num_rows)
+    pieces, _ = cloud.cluster(k, table.num_rows)
     return cloud, pieces
 
 
@@ -188,13 +188,13 @@ def _distances(cloud: EmbeddedPoints, pieces: Pieces) -> NDArray[np.float64]:
     classes = int(class_.max()) + 1
     rows = np.bincount(class_, people, classes)
     far = np.zeros((len(cloud.people), classes))
-    for column in cloud.places:
+    for column in cloud.coordinates:
         middle = np.bincount(class_, people * column[point], classes) / rows
         far += (column[:, None] - middle) ** 2
     for j, codes in enumerate(cloud.codes):
-        occurrences = np.zeros((classes, int(cloud.base[-1])))
+        occurrences = np.zeros((classes, int(cloud.code_offsets[-1])))
         np.add.at(occurrences, (class_, codes[point]), people)
-        far += cloud.cost[j] * (codes[:, None] != occurrences.argmax(axis=1))
+        far += cloud.match_weights[j] * (codes[:, None] != occurrences.argmax(axis=1))
     return far
 
 

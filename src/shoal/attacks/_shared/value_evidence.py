@@ -14,7 +14,7 @@ networks, ICML 2017): posterior^(1/T), renormalised, T by maximum likelihood on 
 the people whose values are known, judged on the other half. People who are alike fall in one half.
 
 A missing value may be any. It adds none to the values left; a release whose classes have nothing
-but missing values says nothing of who is in them (``silent_releases``).
+but missing values says nothing of who is in them (``find_silent_releases``).
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class WeighedValues:
 
     prior: NDArray[np.int32]
     posterior: NDArray[np.int32]
-    best: NDArray[np.int32]
+    likeliest: NDArray[np.int32]
     """The likeliest value; the only one where ``posterior`` is 1; -1 where none is left."""
     stated: NDArray[np.float64]
     """The likeliest value's posterior."""
@@ -67,12 +67,12 @@ class ValueEvidence:
     located: Sequence[Located]
     histograms: Sequence[Histogram]
     truth: NDArray[np.int32]
-    """Of each person; see ``People.values``."""
+    """Of each person; see ``Targets.values``."""
     key: NDArray[np.int64]
     """The number of each person's key in ``located``."""
     fitting: Sequence[Located] | None = None
     """The classes that fit each key, where ``located`` has one of anything in their place."""
-    nothing: NDArray[np.bool_] | None = None
+    nothing_known: NDArray[np.bool_] | None = None
     """Of whom no release says anything, where values are missing; None: of nobody."""
 
     @classmethod
@@ -83,9 +83,11 @@ class ValueEvidence:
             return plain
         known = plain.without_blanks
         every = np.arange(keys)
-        sets = np.stack([replace(known, key=every).possible(j) for j in range(len(values))])
-        unsure = np.stack([replace(plain, key=every).unsure(j) for j in range(len(values))])
-        silent = find_silent_releases(sets, unsure)
+        sets = np.stack([replace(known, key=every).possible_values(j) for j in range(len(values))])
+        may_lack_value = np.stack(
+            [replace(plain, key=every).may_lack_value(j) for j in range(len(values))]
+        )
+        silent = find_silent_releases(sets, may_lack_value)
         total = np.flatnonzero(known.total)
         anything = total.astype(np.int32), known.total[total]
         return replace(
@@ -96,7 +98,7 @@ class ValueEvidence:
             ],
             histograms=[_add_class(histogram, *anything) for histogram in known.histograms],
             fitting=plain.located,
-            nothing=np.asarray(silent.all(axis=0))[plain.key],
+            nothing_known=np.asarray(silent.all(axis=0))[plain.key],
         )
 
     @property
@@ -111,7 +113,7 @@ class ValueEvidence:
             truth=np.where(self.truth == null, np.int32(UNKNOWN), self.truth),
         )
 
-    def unsure(self, release: int) -> NDArray[np.bool_]:
+    def may_lack_value(self, release: int) -> NDArray[np.bool_]:
         """Whether a row without a value may be somebody's by one of the releases."""
         start, classes = self.located[release]
         before = np.concatenate(([0], np.cumsum(self.histograms[release].blanks[classes])))
@@ -123,7 +125,7 @@ class ValueEvidence:
         return np.asarray(np.sum([h.total for h in self.histograms], axis=0, dtype=np.int64))
 
     @cached_property
-    def _places(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _stacked_classes(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """All releases' classes one after the other: start (releases, keys + 1), classes."""
         class_at = np.cumsum([0, *(len(h.distinct) for h in self.histograms)])
         found_at = np.cumsum([0, *(len(classes) for _, classes in self.located)])
@@ -132,7 +134,7 @@ class ValueEvidence:
         return np.stack(start), np.concatenate(classes)
 
     @cached_property
-    def _pairs(self) -> tuple[NDArray[Any], ...]:
+    def _stacked_histograms(self) -> tuple[NDArray[Any], ...]:
         """All releases' histograms one after the other: begin (classes + 1), value, count."""
         distinct = np.concatenate([h.distinct for h in self.histograms])
         begin = np.concatenate(([0], np.cumsum(distinct)))
@@ -149,19 +151,23 @@ class ValueEvidence:
         start, classes = (self.located if self.fitting is None else self.fitting)[release]
         return classes[start[self.key[person]] : start[self.key[person] + 1]]
 
-    def narrowed(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    def count_values_left(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """How many values each release leaves everybody, (releases, people), and all together; 0 of
         whom nothing is known."""
-        prior, posterior = self._narrowed()
-        if self.nothing is not None:
-            posterior[self.nothing] = 0
+        prior, posterior = self._count_values()
+        if self.nothing_known is not None:
+            posterior[self.nothing_known] = 0
         return prior, posterior
 
-    def _narrowed(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        (start, classes), (begin, value, _), size = self._places, self._pairs, len(self.total)
+    def _count_values(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        (start, classes), (begin, value, _), size = (
+            self._stacked_classes,
+            self._stacked_histograms,
+            len(self.total),
+        )
         keys = start.shape[1] - 1
         if size > MAX_BITSET_VALUES:
-            each = self._weighed(np.arange(keys), np.full(keys, UNKNOWN, np.int32))
+            each = self._weigh_keys(np.arange(keys), np.full(keys, UNKNOWN, np.int32))
             return each.prior[:, self.key], each.posterior[self.key]
         class_ = np.repeat(np.arange(len(begin) - 1), np.diff(begin))
         sets = collect_code_sets(
@@ -172,41 +178,92 @@ class ValueEvidence:
         share_out(count_possible_values, keys, len(classes), start, classes, sets, prior, posterior)
         return prior[:, self.key], posterior[self.key]
 
-    def possible(self, release: int) -> NDArray[np.uint64]:
+    def possible_values(self, release: int) -> NDArray[np.uint64]:
         """The values that one of the releases leaves everybody, as bits (people, words)."""
-        (start, classes), values = self.located[release], self.histograms[release]
-        class_ = np.repeat(np.arange(len(values.distinct)), values.distinct)
-        each, words = np.arange(len(values.value)), (len(self.total) + 63) // 64
-        sets = collect_code_sets(values.value, each, class_, len(values.distinct), words)
-        left = np.zeros((len(start) - 1, words), np.uint64)
+        start, classes = self.located[release]
+        sets = collect_class_values(self.histograms[release])
+        left = np.zeros((len(start) - 1, sets.shape[1]), np.uint64)
         is_found = np.diff(start) > 0
         if is_found.any():
             left[is_found] = np.bitwise_or.reduceat(sets[classes], start[:-1][is_found], axis=0)
         return left[self.key]
 
-    def weighed(self, people: NDArray[np.int64], temperature: float = 1.0) -> WeighedValues:
-        """The values left for the people ``who``, weighed at a temperature."""
-        return self._weighed(self.key[people], self.truth[people], temperature)
+    def weigh(self, people: NDArray[np.int64], temperature: float = 1.0) -> WeighedValues:
+        """The values left for these people, weighed at a temperature."""
+        return self._weigh_keys(self.key[people], self.truth[people], temperature)
 
-    def _weighed(
+    def _weigh_keys(
         self, key: NDArray[np.int64], truth: NDArray[np.int32], temperature: float = 1.0
     ) -> WeighedValues:
-        """The same for people with these keys and these true values."""
         prior = np.zeros((len(self.located), len(key)), dtype=np.int32)
         posterior, best = np.zeros((2, len(key)), dtype=np.int32)
         stated, chance = np.zeros((2, len(key)), dtype=np.float64)
         filled = prior, posterior, best, stated, chance
         share = self.total / max(int(self.total.sum()), 1)
-        start, classes = self._places
+        start, classes = self._stacked_classes
         ends = np.stack((start[:, key], start[:, key + 1]), axis=2).reshape(len(start), -1)
         every_other = np.arange(0, ends.shape[1], 2)  # where each one's classes begin, and end
-        known = ends, classes, *self._pairs, share, np.repeat(truth, 2), temperature
+        known = ends, classes, *self._stacked_histograms, share, np.repeat(truth, 2), temperature
         share_out(weigh_possible_values, len(key), prior.size, every_other, *known, *filled)
         return WeighedValues(*filled)
 
 
+def collect_class_values(values: Histogram) -> NDArray[np.uint64]:
+    """The values that each class has, as bits (classes, words)."""
+    pairs, words = np.arange(len(values.value)), (values.axis.size + 63) // 64
+    sets = collect_code_sets(values.value, pairs, values.class_, len(values.distinct), words)
+    return np.asarray(sets)
+
+
+def summarise_drop(prior: NDArray[np.int32], posterior: NDArray[np.int32]) -> dict[str, Any]:
+    """Effective anonymity of the people found before and after an intersection (Ganta et al. 2008).
+
+    ``prior`` (releases, people) and ``posterior`` are numbers of values left.
+    """
+    is_found = posterior > 0
+    before, after = prior[:, is_found].min(axis=0), posterior[is_found]
+    vulnerable = int((before > after).sum())
+    return {
+        "candidates_before": _count_by_number(before),
+        "candidates_after": _count_by_number(after),
+        "prior": [float(candidates[is_found].mean()) for candidates in prior],
+        "posterior": float(after.mean()),
+        "mean_drop": float((before - after).mean()),
+        "vulnerable": vulnerable,
+    }
+
+
+def count_absent(
+    prior: NDArray[np.int32],
+    posterior: NDArray[np.int32],
+    outside: NDArray[np.bool_],
+    nothing_known: NDArray[np.bool_] | None = None,
+) -> dict[str, Any]:
+    """Who was not found in all of the releases; ``outside``: who is known not to be in them."""
+    missing = prior == 0
+    unknown = np.zeros(len(posterior), np.bool_)
+    if nothing_known is not None:
+        unknown = nothing_known & ~outside
+    lost = (posterior == 0) & ~unknown
+    return {
+        "asked": len(posterior),
+        "absent": int(lost.sum()),
+        "absent_by_release": missing.sum(axis=1).tolist(),
+        "known_absent": int(outside.sum()),
+        "no_value_left": int((lost & ~missing.any(axis=0) & ~outside).sum()),
+        **({} if nothing_known is None else {"nothing_known": int(unknown.sum())}),
+    }
+
+
+def _count_by_number(numbers: NDArray[Any]) -> dict[int, int]:
+    distinct, count = np.unique(numbers, return_counts=True)
+    return dict(zip(distinct.tolist(), count.tolist(), strict=True))
+
+
 def find_silent_releases(
-    sets: NDArray[np.uint64], unsure: NDArray[np.bool_], joined: NDArray[np.bool_] | None = None
+    sets: NDArray[np.uint64],
+    may_lack_value: NDArray[np.bool_],
+    joined: NDArray[np.bool_] | None = None,
 ) -> NDArray[np.bool_]:
     """Which releases say nothing of somebody who is there, because values are missing.
 
@@ -216,12 +273,14 @@ def find_silent_releases(
     those say nothing where it may be. ``joined``: whose releases are intersected at all.
     """
     known = sets.any(axis=2)
-    silent = unsure & ~known
-    whole = np.where(silent[:, :, None], ~np.uint64(0), sets)
-    at_odds = (unsure | known).all(axis=0) & ~np.bitwise_and.reduce(whole, axis=0).any(axis=1)
+    silent = may_lack_value & ~known
+    without_silent = np.where(silent[:, :, None], ~np.uint64(0), sets)
+    at_odds = (may_lack_value | known).all(axis=0) & ~np.bitwise_and.reduce(
+        without_silent, axis=0
+    ).any(axis=1)
     if joined is not None:
         at_odds &= joined
-    return np.asarray(silent | (at_odds & unsure))
+    return np.asarray(silent | (at_odds & may_lack_value))
 
 
 def _move_to_class(located: Located, class_: int, moved: NDArray[np.bool_]) -> Located:
@@ -248,7 +307,7 @@ def calibrate(
 ) -> dict[str, Any]:
     """What weighing gains over counting values: calibrated where true values are known.
 
-    ``found`` are the people with a value left; ``keys`` (columns, people) is what is known of all.
+    ``people`` are those with a value left; ``keys`` (columns, people) is what is known of all.
     """
     known = people[evidence.truth[people] != UNKNOWN]
     learn, judge = _split_in_halves((*keys, evidence.truth), known, rng)
@@ -275,7 +334,7 @@ def _summarise_uncalibrated(
     some = _take_smallest_hashes(
         people, _hash_people(keys, people, np.random.default_rng(0)), MAX_JUDGED
     )
-    stated = evidence.weighed(some).stated
+    stated = evidence.weigh(some).stated
     return {
         "people": len(some),
         "mean": _round_short(stated.mean()),
@@ -320,7 +379,7 @@ def _fit_temperature(evidence: ValueEvidence, learn: NDArray[np.int64]) -> float
     """The temperature under which the true values are likeliest; 1 if it makes no difference."""
 
     def loss(logarithm: float) -> float:
-        return _log_loss(evidence.weighed(learn, math.exp(logarithm)).chance)
+        return _log_loss(evidence.weigh(learn, math.exp(logarithm)).chance)
 
     low, high = (math.log(t) for t in TEMPERATURES)
     best = minimize_scalar(loss, bounds=(low, high), method="bounded", options={"xatol": 1e-3})
@@ -336,10 +395,9 @@ def _log_loss(chance: NDArray[np.float64]) -> float:
 def _judge_calibration(
     evidence: ValueEvidence, judge: NDArray[np.int64], temperature: float
 ) -> dict[str, Any]:
-    """How the people who were not learned on fare: counts, losses, and how far to believe it."""
-    before, after = evidence.weighed(judge), evidence.weighed(judge, temperature)
+    before, after = evidence.weigh(judge), evidence.weigh(judge, temperature)
     truth, left = evidence.truth[judge], after.chance > 0
-    right = after.best == truth
+    right = after.likeliest == truth
     return {
         "judged_on": len(judge),
         "ruled_out": int((~left).sum()),
@@ -359,7 +417,6 @@ def _judge_calibration(
 def _measure_reliability(
     stated: NDArray[np.float64], right: NDArray[np.bool_]
 ) -> list[dict[str, Any]]:
-    """By tenths of the stated confidence: the people, what was stated, and how many were right."""
     bins = np.minimum((stated * BINS + 1e-9).astype(np.int64), BINS - 1)
     people = np.bincount(bins, minlength=BINS)
     says = np.bincount(bins, weights=stated, minlength=BINS)
