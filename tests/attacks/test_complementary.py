@@ -116,7 +116,7 @@ def test_settled_is_what_every_assignment_says_and_nothing_else(seed):
     for at, cell in enumerate(number):
         assert max(one[cell] for one in linked_cells) <= links.max_rows[at]
     for at, half in enumerate(links.sides):
-        twins = half.twins.of
+        twins = half.twins.of_row
         has = [Counter((twins[pair[at]], cells[pair]) for pair in one.items()) for one in every]
         always = {key: rows for key, rows in has[0].items() if all(one[key] == rows for one in has)}
         assert dict(zip(keys(half.settled, number), half.settled.rows, strict=True)) == always

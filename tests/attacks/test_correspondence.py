@@ -203,7 +203,10 @@ def test_the_exposed_are_counted_in_whole_correspondences():
     known, pairs = every(view), find_class_pairs(match_growing_table(view))
     weak = exposed_pairs(view, left_of_pairs(view, known))
     assert min(sum(classes(view, pair) in weak for pair in one) for one in known) == 3
-    assert match_growing_table(view).count_placeable(~pairs.remaining.exposed[pairs.of]) == 7
+    assert (
+        match_growing_table(view).count_placeable(~pairs.remaining.exposed[pairs.pair_of_twins])
+        == 7
+    )
     assert (forward(view).exposed, cross(view).exposed) == (3, 3)
 
 

@@ -48,8 +48,8 @@ from shoal.releases.published_table import PublishedTable
 from shoal.releases.recount import Spelling
 from shoal.releases.row_listing import Listing
 
-_WORDS = frozenset({"category", "code", "text"})
-_MARKS = frozenset({*NULL_MARKS, "", "-", "--", "."})
+_WORD_KINDS = frozenset({"category", "code", "text"})
+_MISSING_MARKS = frozenset({*NULL_MARKS, "", "-", "--", "."})
 
 
 @dataclass(frozen=True)
@@ -63,11 +63,11 @@ class LabelReading:
 
 
 def build_common_axes(
-    releases: Sequence[PublishedTable], crowds: Sequence[PeopleTable]
+    releases: Sequence[PublishedTable], people_tables: Sequence[PeopleTable]
 ) -> list[LabelReading]:
     """For each release how its quasi-identifiers are read; axes are alike but for their labels."""
     names = dict.fromkeys(name for release in releases for name in release.quasi)
-    columns = {name: _Labels(name, releases, crowds) for name in names}
+    columns = {name: _ColumnLabels(name, releases, people_tables) for name in names}
     spellings = [
         {n: columns[n].spellings[i] for n in release.quasi} for i, release in enumerate(releases)
     ]
@@ -85,24 +85,26 @@ def build_common_axes(
     ]
 
 
-class _Labels:
+class _ColumnLabels:
     """One quasi-identifier: its labels in each release (none where it is not published)."""
 
     def __init__(
-        self, name: str, releases: Sequence[PublishedTable], crowds: Sequence[PeopleTable]
+        self, name: str, releases: Sequence[PublishedTable], people_tables: Sequence[PeopleTable]
     ) -> None:
         self.name, self.releases = name, releases
-        self.columns = _settle_columns(name, releases, crowds)
+        self.columns = _settle_columns(name, releases, people_tables)
         words = [
             release.listings[name].words() if name in release.quasi else [] for release in releases
         ]
-        self.null = any(None in some for some in words)
-        self.labels = [[word for word in some if word is not None] for some in words]
-        self.own = [release.manifest is not None for release in releases]
-        people_values = [
-            self._split_people_values(crowd) for crowd in crowds if name in crowd.listings
+        self.null = any(None in release_words for release_words in words)
+        self.labels = [
+            [word for word in release_words if word is not None] for release_words in words
         ]
-        self.people = dict.fromkeys(
+        self.is_ours = [release.manifest is not None for release in releases]
+        people_values = [
+            self._split_people_values(table) for table in people_tables if name in table.listings
+        ]
+        self.people_values = dict.fromkeys(
             v for values, _ in people_values for v in values if v is not None
         )
         domains = (value for column in self.columns for value in column.listed_values or ())
@@ -112,10 +114,10 @@ class _Labels:
         )
         """Ranges and groups in which people's values are known to be."""
 
-    def _split_people_values(self, crowd: PeopleTable) -> tuple[list[Any], list[str]]:
+    def _split_people_values(self, table: PeopleTable) -> tuple[list[Any], list[str]]:
         """People's values, and the ranges and groups that their table has in place of some."""
-        values = crowd.listings[self.name].values
-        if not crowd.is_register:
+        values = table.listings[self.name].values
+        if not table.is_register:
             return list(values), []
         return split_labels(values, self.columns, self._certain_values)
 
@@ -129,58 +131,71 @@ class _Labels:
         listed = [value for column in self.columns for value in column.listed_values or ()]
         trees = [c.hierarchy for c in self.columns if isinstance(c.hierarchy, Tree)]
         leaves = [row[0] for tree in trees for row in tree.rows]
-        some = (
+        named = (
             value
             for i, column in enumerate(self.columns)
             for value in list_named_values(
-                read_meanings(self.labels[i], column, self.own[i], {}), column
+                read_meanings(self.labels[i], column, self.is_ours[i], {}), column
             )
         )
-        same = (w for words in self.labels for w in words if w[:1] != "{" and w not in _MARKS)
+        shared_words = (
+            word
+            for words in self.labels
+            for word in words
+            if word[:1] != "{" and word not in _MISSING_MARKS
+        )
         return {
-            format_value(value) for value in (*listed, *leaves, *some, *same) if value is not None
+            format_value(value)
+            for value in (*listed, *leaves, *named, *shared_words)
+            if value is not None
         }
 
     @cached_property
     def spellings(self) -> list[Spelling]:
-        """For each release the labels that the column decides about."""
-        every = [label for some in self.labels for label in some]
+        all_labels = [label for release_labels in self.labels for label in release_labels]
         return [
-            respell_labels(self.labels[i], column.kind, self.known, every) if self._open(i) else {}
+            respell_labels(self.labels[i], column.kind, self.known, all_labels)
+            if self._may_be_groups(i)
+            else {}
             for i, column in enumerate(self.columns)
         ]
 
-    def _open(self, i: int) -> bool:
+    def _may_be_groups(self, i: int) -> bool:
         """Whether nobody says what the labels are: neither Shoal's own, nor a taxonomy's."""
-        return not self.own[i] and not isinstance(self.columns[i].hierarchy, Tree)
+        return not self.is_ours[i] and not isinstance(self.columns[i].hierarchy, Tree)
 
     def unmatched(self, i: int) -> tuple[int, int]:
         """How many labels are words that may be groups, and in how many rows.
 
         Where nothing is known of people, these are words that no other release has.
         """
-        if not self._open(i) or self.name in self.releases[i].single_valued:
+        if not self._may_be_groups(i) or self.name in self.releases[i].single_valued:
             return 0, 0
         labels_and_kind = self.labels[i], self.columns[i].kind
-        odd = find_unmatched_words(
+        unmatched_words = find_unmatched_words(
             *labels_and_kind, self.known or self._list_values_of_others(i), self.spellings[i]
         )
         listing = self.releases[i].listings[self.name]
-        is_odd = np.array([word in odd for word in listing.words()], np.bool_)
-        rows = int(is_odd[listing.codes].sum())
-        many = bool(odd) and 2 * rows >= self.releases[i].rows
+        is_unmatched = np.array([word in unmatched_words for word in listing.words()], np.bool_)
+        rows = int(is_unmatched[listing.codes].sum())
+        is_most = bool(unmatched_words) and 2 * rows >= self.releases[i].rows
         if (
-            many
-            and self.people
-            and has_uncovered_value(*labels_and_kind, self.people, self.spellings[i])
+            is_most
+            and self.people_values
+            and has_uncovered_value(*labels_and_kind, self.people_values, self.spellings[i])
         ):
-            raise _groups_error(self.name, self.releases[i].name, len(odd), rows)
-        return len(odd), rows
+            raise _groups_error(self.name, self.releases[i].name, len(unmatched_words), rows)
+        return len(unmatched_words), rows
 
     def _list_values_of_others(self, i: int) -> list[str]:
         """The values that other releases name; none where one has ranges, which name only ends."""
         kind = self.columns[i].kind
-        others = [(j, label) for j, some in enumerate(self.labels) if j != i for label in some]
+        others = [
+            (j, label)
+            for j, release_labels in enumerate(self.labels)
+            if j != i
+            for label in release_labels
+        ]
         if any(isinstance(parse_label(label, kind), Masked | Span) for _, label in others):
             return []
         named = [
@@ -191,18 +206,22 @@ class _Labels:
     def values(self) -> list[Any]:
         """What people have, what labels name, and what these have in common."""
         values = dict(self.known) | ({None: None} if self.null else {})
-        meant: list[LabelMeaning | None] = []
+        meanings: list[LabelMeaning | None] = []
         for i, column in enumerate(self.columns):
-            some = read_meanings(self.labels[i], column, self.own[i], self.spellings[i])
-            values |= dict.fromkeys(list_named_values(some, column))
-            meant += some
-        asked_meanings = read_meanings(self.register_labels, self.columns[0], False, {})
-        values |= dict.fromkeys(list_named_values(asked_meanings, self.columns[0]))
-        meant += asked_meanings
-        points = pick_values_inside(meant, self.columns[0], values)
+            read_labels = read_meanings(self.labels[i], column, self.is_ours[i], self.spellings[i])
+            values |= dict.fromkeys(list_named_values(read_labels, column))
+            meanings += read_labels
+        register_meanings = read_meanings(self.register_labels, self.columns[0], False, {})
+        values |= dict.fromkeys(list_named_values(register_meanings, self.columns[0]))
+        meanings += register_meanings
+        points = pick_values_inside(meanings, self.columns[0], values)
         return [
             *values,
-            *(p for p in points if all(is_allowed_value(p, column) for column in self.columns)),
+            *(
+                point
+                for point in points
+                if all(is_allowed_value(point, column) for column in self.columns)
+            ),
         ]
 
 
@@ -285,7 +304,6 @@ def _read_meaning(
 
 
 def _is_node(word: str, column: Column) -> bool:
-    """Whether a text is a group of the column's taxonomy, and none of its leaves."""
     rows = column.hierarchy.rows if isinstance(column.hierarchy, Tree) else ()
     return any(word in row[1:] for row in rows) and all(word != row[0] for row in rows)
 
@@ -333,15 +351,17 @@ def read_known_cells(
     low, high = np.where(code < 0, 0, code).astype(np.int32), code.copy()
     labels: dict[int, str] = {}
     if register:
-        for at, value in enumerate(values):
-            if isinstance(value, str) and (not words or code[at] < 0):
-                labels[at] = ROOT if is_empty_label(value) else restore_cell(value)
+        for place, value in enumerate(values):
+            if isinstance(value, str) and (not words or code[place] < 0):
+                labels[place] = ROOT if is_empty_label(value) else restore_cell(value)
         blank = np.flatnonzero([value is None for value in values])
-        some = list(labels)
-        low[some], high[some] = _find_ends(list(labels.values()), axis)
+        label_places = list(labels)
+        low[label_places], high[label_places] = _find_ends(list(labels.values()), axis)
         if not blank_is_value:
             low[blank], high[blank] = 0, axis.size - 1
-        code[some] = np.where(low[some] == high[some], low[some], -1)
+        code[label_places] = np.where(
+            low[label_places] == high[label_places], low[label_places], -1
+        )
     return KnownCells(axis, code, low, high, labels)
 
 
@@ -409,7 +429,6 @@ def has_uncovered_value(
 
 
 def _list_members(label: str, kind: str, spelling: Spelling) -> tuple[str | None, ...]:
-    """The values that a label lists; none where it is a range, or cannot be read."""
     meaning = parse_label(spelling.get(label, label) or "*", kind)
     return meaning.texts if isinstance(meaning, ValueSet) else ()
 
@@ -424,19 +443,24 @@ def _has_digit(word: str) -> bool:
 
 
 def _settle_columns(
-    name: str, releases: Sequence[PublishedTable], crowds: Sequence[PeopleTable]
+    name: str, releases: Sequence[PublishedTable], people_tables: Sequence[PeopleTable]
 ) -> list[Column]:
     """The column as each release has it, with one kind for all and a hierarchy where one has."""
     stated = [
         release.schema.column(name) if name in release.quasi else None for release in releases
     ]
-    there = [column for column in stated if column is not None]
-    kind = _settle_kind(name, there, releases, crowds)
-    lent = next(
-        (column.hierarchy for column in there if column.hierarchy), DEFAULT_HIERARCHIES[kind]
+    stated_columns = [column for column in stated if column is not None]
+    kind = _settle_kind(name, stated_columns, releases, people_tables)
+    hierarchy = next(
+        (column.hierarchy for column in stated_columns if column.hierarchy),
+        DEFAULT_HIERARCHIES[kind],
     )
     return [
-        replace(column or there[0], kind=kind, hierarchy=(column or there[0]).hierarchy or lent)
+        replace(
+            column or stated_columns[0],
+            kind=kind,
+            hierarchy=(column or stated_columns[0]).hierarchy or hierarchy,
+        )
         for column in stated
     ]
 
@@ -445,7 +469,7 @@ def _settle_kind(
     name: str,
     stated: Sequence[Column],
     releases: Sequence[PublishedTable],
-    crowds: Sequence[PeopleTable],
+    people_tables: Sequence[PeopleTable],
 ) -> str:
     """What the schema says, else how the people's table is read, else what the labels read as."""
     kinds = list(dict.fromkeys(column.kind for column in stated if column.kind))
@@ -454,21 +478,21 @@ def _settle_kind(
             f"Column {name!r} is a {kinds[0]} in one release and a {kinds[1]} in another.",
             "give it one kind in all schemas.",
         )
-    read = [
-        crowd.kinds[name]
-        for crowd in crowds
-        if name in crowd.listings and not (crowd.is_register and _is_silent(crowd.listings[name]))
+    kinds_read = [
+        table.kinds[name]
+        for table in people_tables
+        if name in table.listings and not (table.is_register and _is_silent(table.listings[name]))
     ]
     labels = [release.listings[name].words() for release in releases if name in release.quasi]
-    kind = next(iter(kinds), None) or _infer_kind_by_ranges(name, labels, crowds)
-    kind = kind or next(iter(read), None) or _infer_kind(labels)
+    kind = next(iter(kinds), None) or _infer_kind_by_ranges(name, labels, people_tables)
+    kind = kind or next(iter(kinds_read), None) or _infer_kind(labels)
     kind = "category" if kind == "text" else kind
-    strict = [
-        crowd.kinds[name]
-        for crowd in crowds
-        if name in crowd.listings and not (crowd.is_register and crowd.kinds[name] in _WORDS)
+    kinds_checked = [
+        table.kinds[name]
+        for table in people_tables
+        if name in table.listings and not (table.is_register and table.kinds[name] in _WORD_KINDS)
     ]
-    if any(other != kind and not {other, kind} <= _WORDS for other in strict):
+    if any(other != kind and not {other, kind} <= _WORD_KINDS for other in kinds_checked):
         raise InputError(
             f"Column {name!r} is read as a {kind}, and people's values in it are of another kind.",
             "state its kind in the schema, or correct the values.",
@@ -483,7 +507,7 @@ def _is_silent(listing: Listing) -> bool:
 
 
 def _infer_kind_by_ranges(
-    name: str, labels: Sequence[Sequence[str | None]], crowds: Sequence[PeopleTable]
+    name: str, labels: Sequence[Sequence[str | None]], people_tables: Sequence[PeopleTable]
 ) -> str | None:
     """The kind of which an adversary's words are values or ranges; None where they are just words.
 
@@ -491,17 +515,17 @@ def _infer_kind_by_ranges(
     """
     register_words = [
         word
-        for crowd in crowds
-        if crowd.is_register and crowd.kinds.get(name) in ("category", "text")
-        for word in (crowd.listings[name].words() if name in crowd.listings else ())
+        for table in people_tables
+        if table.is_register and table.kinds.get(name) in ("category", "text")
+        for word in (table.listings[name].words() if name in table.listings else ())
     ]
     if not register_words:
         return None
     published = [word for words in labels for word in words]
     kind = infer_label_kind([*register_words, *published])
     can_be_words = all(word is None or parse_label(word, "category") for word in published)
-    same = kind != "code" and can_be_words and set(register_words) <= {*published, None}
-    return None if kind == "category" or (same and {*register_words} - {None}) else kind
+    are_same_words = kind != "code" and can_be_words and set(register_words) <= {*published, None}
+    return None if kind == "category" or (are_same_words and {*register_words} - {None}) else kind
 
 
 def _infer_kind(labels: Sequence[Sequence[str | None]]) -> str:
@@ -512,7 +536,6 @@ def _infer_kind(labels: Sequence[Sequence[str | None]]) -> str:
 
 
 def _grow_axes(columns: Sequence[Column], values: Sequence[Any]) -> list[Axis]:
-    """An axis for each of the columns; the same one where they generalise alike."""
     axes: list[Axis] = []
     for i, column in enumerate(columns):
         same = next((j for j in range(i) if columns[j] == column), None)

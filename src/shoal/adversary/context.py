@@ -65,7 +65,7 @@ class AttackContext:
     cells: tuple[Cells, ...]
     """Each release's, on its own quasi-identifiers in their order."""
     targets: PeopleTable | None = None
-    some: PeopleTable | None = None
+    sampled_targets: PeopleTable | None = None
     """The targets that are attacked, where they are a sample."""
     control: PeopleTable | None = None
     show: bool = False
@@ -75,30 +75,32 @@ class AttackContext:
     """Whether people are looked up by the quasi-identifiers alone, whatever else is shared."""
     valued_blanks: frozenset[str] = frozenset()
     """The columns of which the schema says that an empty cell is a value of its own."""
-    _own: dict[int, NDArray[np.int64] | None] = field(default_factory=dict, compare=False)
+    _rows_of_targets: dict[int, NDArray[np.int64] | None] = field(
+        default_factory=dict, compare=False
+    )
     """By release: the row of each of the targets' persons, where that is known."""
-    _person: dict[int, NDArray[np.int32] | None] = field(default_factory=dict, compare=False)
+    _person_of_row: dict[int, NDArray[np.int32] | None] = field(default_factory=dict, compare=False)
     """By release: whose each row is, where somebody has several."""
-    _staged: dict[tuple[str, ...], AttackContext] = field(default_factory=dict, compare=False)
+    _with_roles: dict[tuple[str, ...], AttackContext] = field(default_factory=dict, compare=False)
     """By a role and names: the same context with these columns in that role."""
 
     def columns(
-        self, which: Sequence[int], needs: Needs, asked: Sequence[str] = ()
+        self, which: Sequence[int], needs: Needs, requested: Sequence[str] = ()
     ) -> tuple[str | None, ...]:
         """The columns to learn, one after the other: those asked for, else every one that is
         sensitive in all of the releases. None alone: there is nothing to learn, nor need there be.
         """
         releases = [self.releases[i] for i in which]
         names = (
-            _check_requested_columns(releases, asked)
-            if asked
+            _check_requested_columns(releases, requested)
+            if requested
             else _list_sensitive_columns(releases)
         )
         if not names and needs.sensitive:
             raise InputError(
                 "The releases share no sensitive column.", "name columns that mean the same alike."
             )
-        if not (asked or needs.reads_answers or needs.sensitive):
+        if not (requested or needs.reads_answers or needs.sensitive):
             answered = {name for release in releases for name in release.answers}
             names = [name for name in names if name not in answered]
         if not needs.learns:
@@ -115,40 +117,40 @@ class AttackContext:
         try:
             view = self._view(which, needs, on)
         except NothingSharedError:
-            if not (more := self._shared_besides(which, needs, on)[0]):
+            if not (further := self._list_further_columns(which, needs, on)[0]):
                 raise
-            return self._by(more, needs)._view(which, needs, on)
-        more, tested = self._shared_besides(which, needs, on)
+            return self._with_columns_in_role(further, needs)._view(which, needs, on)
+        further, held_by_tester = self._list_further_columns(which, needs, on)
 
-        def widened(names: tuple[str, ...]) -> Callable[[], View]:
-            return lambda: self._by(names, needs)._view(which, needs, on)
+        def widen(names: tuple[str, ...]) -> Callable[[], View]:
+            return lambda: self._with_columns_in_role(names, needs)._view(which, needs, on)
 
         return replace(
             view,
-            wider=widened(more) if more else None,
-            insider=widened((*more, *tested)) if tested else None,
+            wider=widen(further) if further else None,
+            insider=widen((*further, *held_by_tester)) if held_by_tester else None,
         )
 
-    def _learnt(self, which: Sequence[int], needs: Needs, on: str | None) -> str | None:
+    def _find_learnt_column(self, which: Sequence[int], needs: Needs, on: str | None) -> str | None:
         return _single_column(self.columns(which, needs, () if on is None else (on,)), needs)
 
-    def _by(self, names: tuple[str, ...], needs: Needs) -> AttackContext:
+    def _with_columns_in_role(self, names: tuple[str, ...], needs: Needs) -> AttackContext:
         """The same context, where these columns are looked up too, or rows joined on them."""
-        role = "quasi" if self.attacked(needs) is not None else "keep"
-        if (role, *names) not in self._staged:
+        role = "quasi" if self.get_attacked(needs) is not None else "keep"
+        if (role, *names) not in self._with_roles:
             releases = tuple(release.with_role(role, names) for release in self.releases)
-            crowds = self.targets, self.control
-            staged = _build_on_axes(releases, *crowds, crowds, self.show)
-            self._staged[role, *names] = replace(
-                staged,
-                some=self.some,
+            people_tables = self.targets, self.control
+            context = _build_on_axes(releases, *people_tables, people_tables, self.show)
+            self._with_roles[role, *names] = replace(
+                context,
+                sampled_targets=self.sampled_targets,
                 valued_blanks=self.valued_blanks,
-                _own=self._own,
-                _person=self._person,
+                _rows_of_targets=self._rows_of_targets,
+                _person_of_row=self._person_of_row,
             )
-        return self._staged[role, *names]
+        return self._with_roles[role, *names]
 
-    def _shared_besides(
+    def _list_further_columns(
         self, which: Sequence[int], needs: Needs, on: str | None
     ) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Columns beside the quasi-identifiers that are shared, and those that a tester holds.
@@ -157,11 +159,11 @@ class AttackContext:
         it was made to score attacks by, and its other sensitive columns may be there for the same
         reason; in one that lacks it, they can only be what the adversary knows.
         """
-        releases, crowd = [self.releases[i] for i in which], self.attacked(needs)
+        releases, people = [self.releases[i] for i in which], self.get_attacked(needs)
         if self.by_quasi_only or needs.method or any(release.buckets for release in releases):
             return (), ()
         undeclared = dict.fromkeys(name for release in releases for name in release.shared_columns)
-        if crowd is None:
+        if people is None:
             everywhere = [
                 name
                 for name in undeclared
@@ -171,23 +173,28 @@ class AttackContext:
         answered = {name for release in releases for name in release.answers}
         kept_columns = dict.fromkeys(c.name for release in releases for c in release.schema.keep)
         sensitive = dict.fromkeys(c.name for release in releases for c in release.schema.sensitive)
-        learnt = self._learnt(which, needs, on)
-        known = set(crowd.listings) - {learnt, *answered}
-        plain = tuple(name for name in (*kept_columns, *undeclared) if name in known)
-        others = tuple(name for name in sensitive if name in known and name not in kept_columns)
-        is_tested = learnt is None or learnt in crowd.listings
-        return (plain, others) if is_tested else ((*plain, *others), ())
+        learnt = self._find_learnt_column(which, needs, on)
+        known = set(people.listings) - {learnt, *answered}
+        known_plain = tuple(name for name in (*kept_columns, *undeclared) if name in known)
+        known_sensitive = tuple(
+            name for name in sensitive if name in known and name not in kept_columns
+        )
+        is_tested = learnt is None or learnt in people.listings
+        return (
+            (known_plain, known_sensitive) if is_tested else ((*known_plain, *known_sensitive), ())
+        )
 
     def _view(self, which: Sequence[int], needs: Needs, on: str | None) -> View:
         releases = [self.releases[i] for i in which]
-        crowd = self.attacked(needs)
-        _refuse_buckets(releases, needs, crowd)
+        people_table = self.get_attacked(needs)
+        _refuse_buckets(releases, needs, people_table)
         _refuse_centroids(releases, needs)
         _refuse_answers(releases, needs, on)
         exact = grow_exact_axes(releases[0]) if needs.method else {}
-        known, names = self._with(exact), [*exact, *_list_known_columns(releases, crowd)]
+        context = self._with_axes(exact)
+        names = [*exact, *_list_known_columns(releases, people_table)]
         answered = {name for release in releases for name in release.answers}
-        learnt = self._learnt(which, needs, on)
+        learnt = self._find_learnt_column(which, needs, on)
         sensitive, values = (None, None) if learnt is None else _code_column(releases, learnt)
         joined = releases if len(releases) > 1 else []  # of one release there is nothing to join
         shared = [
@@ -201,7 +208,7 @@ class AttackContext:
         provided = releases[0].row_providers if needs.provider else None
         published = [
             replace(
-                known._published(i, names, crowd),
+                context._view_release(i, names, people_table),
                 values=None if values is None else values[j],
                 response=_find_response(releases[j], sensitive),
                 spent_epsilon=_sum_epsilon(releases[j]),
@@ -211,21 +218,23 @@ class AttackContext:
             )
             for j, i in enumerate(which)
         ]
-        axes = tuple(known.axes[name] for name in names)
+        axes = tuple(context.axes[name] for name in names)
         _refuse_rows_as_people(
-            published, crowd, needs, any(release.buckets for release in releases)
+            published, people_table, needs, any(release.buckets for release in releases)
         )
-        people = None if crowd is None else self._people(crowd, axes, sensitive)
-        if people is not None and crowd is not None and needs.name_option:
-            people = replace(people, names=crowd.called)
-        if people is not None and crowd is not None and judged:
-            people = replace(people, judged=_code_true_values(crowd, [axis for axis, _ in judged]))
+        people = None if people_table is None else self._code_targets(people_table, axes, sensitive)
+        if people is not None and people_table is not None and needs.name_option:
+            people = replace(people, names=people_table.name_texts)
+        if people is not None and people_table is not None and judged:
+            people = replace(
+                people, judged=_code_true_values(people_table, [axis for axis, _ in judged])
+            )
         return View(
             axes=axes,
             releases=tuple(published),
             sensitive=sensitive,
             shared=tuple(shared),
-            people=people and replace(people, present=self._present(which, crowd)),
+            people=people and replace(people, present=self._find_present(which, people_table)),
             method=_find_method(releases[0], exact) if len(releases) == 1 else None,
             judged=tuple(axis for axis, _ in judged),
             show=self.show,
@@ -234,10 +243,10 @@ class AttackContext:
             providers=None if provided is None else provided.axis,
         )
 
-    def _with(self, axes: Mapping[str, Axis]) -> AttackContext:
+    def _with_axes(self, axes: Mapping[str, Axis]) -> AttackContext:
         return replace(self, axes={**self.axes, **axes}) if axes else self
 
-    def attacked(self, needs: Needs) -> PeopleTable | None:
+    def get_attacked(self, needs: Needs) -> PeopleTable | None:
         """The people whom an attack with such needs looks up.
 
         Who knows how a release was made reasons about all of its people: no sample will do. Nor
@@ -247,7 +256,9 @@ class AttackContext:
             return self.targets
         if not needs.people:
             return None
-        return self.targets if self.some is None or needs.method else self.some
+        return (
+            self.targets if self.sampled_targets is None or needs.method else self.sampled_targets
+        )
 
     def sampled(self, size: int | None, seed: int) -> AttackContext:
         """The same, to attack so many of the targets, drawn by the seed."""
@@ -257,33 +268,37 @@ class AttackContext:
             raise UsageError("There are no targets to sample.", "add --targets FILE.")
         if size >= len(self.targets):
             return self
-        return replace(self, some=self.targets.sample(size, seed))
+        return replace(self, sampled_targets=self.targets.sample(size, seed))
 
     def view_control_group(self, view: View) -> View:
         """The same view of the releases, looking for the control group instead."""
         assert self.control is not None
         releases = tuple(replace(release, true_class=None) for release in view.releases)
-        people = self._people(self.control, view.axes, view.sensitive)
+        people = self._code_targets(self.control, view.axes, view.sensitive)
         return replace(view, releases=releases, people=people)
 
     def describe_unmatched(self, name: str) -> str:
         """Who lacks the values that a column's unmatched labels are."""
-        crowds = (self.targets, self.control)
-        known = any(crowd is not None and name in crowd.listings for crowd in crowds)
-        return "none of the people has" if known else "no other release has"
+        people_tables = (self.targets, self.control)
+        is_known = any(people is not None and name in people.listings for people in people_tables)
+        return "none of the people has" if is_known else "no other release has"
 
-    def _published(self, i: int, names: Sequence[str], crowd: PeopleTable | None) -> ReleaseView:
+    def _view_release(
+        self, i: int, names: Sequence[str], people: PeopleTable | None
+    ) -> ReleaseView:
         """One release by the labels of some columns; without its other columns."""
         release = self.releases[i]
         own = [name for name in names if name in release.quasi]
         class_, first = release.classes(own)
         whole, _ = release.classes(release.quasi)
-        cells = self._cells(release, self.cells[i].take(whole[first]), names)
-        person = self._person_of_rows(i)
-        rows = None if crowd is None or person is not None else self._rows(i, crowd)
-        holds = None if rows is None else np.where(rows < 0, -1, class_[rows]).astype(np.int32)
-        persons = None if crowd is None else crowd.persons
-        held = (
+        cells = self._arrange_cells(release, self.cells[i].take(whole[first]), names)
+        person = self._number_people(i)
+        rows = (
+            None if people is None or person is not None else self._find_rows_of_people(i, people)
+        )
+        true_class = None if rows is None else np.where(rows < 0, -1, class_[rows]).astype(np.int32)
+        persons = None if people is None else people.persons
+        rows_held = (
             None
             if persons is None or person is None
             else count_rows_per_person(release, person, persons)
@@ -298,37 +313,38 @@ class AttackContext:
             release.name,
             cells,
             class_,
-            true_class=holds,
+            true_class=true_class,
             labels=labels,
             centroids=release.centroids,
             person=person,
-            rows_held=held,
+            rows_held=rows_held,
         )
 
-    def _person_of_rows(self, i: int) -> NDArray[np.int32] | None:
-        if i not in self._person:
-            self._person[i] = number_people_of_rows(self.releases[i])
-        return self._person[i]
+    def _number_people(self, i: int) -> NDArray[np.int32] | None:
+        if i not in self._person_of_row:
+            self._person_of_row[i] = number_people_of_rows(self.releases[i])
+        return self._person_of_row[i]
 
-    def _present(self, which: Sequence[int], crowd: PeopleTable | None) -> NDArray[np.bool_] | None:
+    def _find_present(
+        self, which: Sequence[int], people: PeopleTable | None
+    ) -> NDArray[np.bool_] | None:
         """Whether each person is in every release, as far as the private companions tell."""
-        if crowd is None:
+        if people is None:
             return None
-        rows = [self._rows(i, crowd) for i in which]
+        rows = [self._find_rows_of_people(i, people) for i in which]
         known = [own_rows >= 0 for own_rows in rows if own_rows is not None]
         return np.logical_and.reduce(known) if known else None
 
-    def _rows(self, i: int, crowd: PeopleTable) -> NDArray[np.int64] | None:
+    def _find_rows_of_people(self, i: int, people: PeopleTable) -> NDArray[np.int64] | None:
         """The row of a release that is each person's own, where its companion is at hand."""
-        if crowd.persons is None:
+        if people.persons is None:
             return None
-        if i not in self._own:  # a sample has the persons of all, and codes of its own
-            self._own[i] = find_rows_of_people(self.releases[i], crowd.persons.values)
-        rows = self._own[i]
-        return None if rows is None else rows[crowd.persons.codes]
+        if i not in self._rows_of_targets:  # a sample has the persons of all, and codes of its own
+            self._rows_of_targets[i] = find_rows_of_people(self.releases[i], people.persons.values)
+        rows = self._rows_of_targets[i]
+        return None if rows is None else rows[people.persons.codes]
 
-    def _cells(self, release: PublishedTable, cells: Cells, names: Sequence[str]) -> Cells:
-        """The cells in the order of the names; everything where the release has no such column."""
+    def _arrange_cells(self, release: PublishedTable, cells: Cells, names: Sequence[str]) -> Cells:
         ends = np.zeros((2, len(cells), len(names)), np.int32)
         sets = {}
         for j, name in enumerate(names):
@@ -343,25 +359,26 @@ class AttackContext:
                 sets[j] = np.tile(all_leaves(axis), (len(cells), 1))
         return Cells(ends[0], ends[1], sets)
 
-    def _people(self, crowd: PeopleTable, axes: Sequence[Axis], sensitive: Axis | None) -> Targets:
-        keys, cells = _code_people(crowd, axes, self.valued_blanks)
+    def _code_targets(
+        self, people: PeopleTable, axes: Sequence[Axis], sensitive: Axis | None
+    ) -> Targets:
+        keys, cells = _code_people(people, axes, self.valued_blanks)
         truth = None
-        if sensitive is not None and sensitive.name in crowd.listings:
-            known = _name_as_answers(self.releases, sensitive.name, crowd.listings[sensitive.name])
+        if sensitive is not None and sensitive.name in people.listings:
+            known = _name_as_answers(self.releases, sensitive.name, people.listings[sensitive.name])
             truth = code_on_axis(known, sensitive)
-        return Targets(keys, crowd.rows, truth, cells=cells, person=crowd.person)
+        return Targets(keys, people.rows, truth, cells=cells, person=people.person)
 
 
 def _code_people(
-    crowd: PeopleTable, axes: Sequence[Axis], valued_blanks: Collection[str]
+    people: PeopleTable, axes: Sequence[Axis], valued_blanks: Collection[str]
 ) -> tuple[NDArray[np.int32], Cells | None]:
-    """Everybody's codes on the axes; and as cells, where somebody has no single value."""
-    listings = [crowd.listings[axis.name] for axis in axes]
-    known = [
+    listings = [people.listings[axis.name] for axis in axes]
+    known_cells = [
         read_known_cells(
             listing.values,
             axis,
-            register=crowd.is_register and axis.name != BUCKET,
+            register=people.is_register and axis.name != BUCKET,
             blank_is_value=axis.name in valued_blanks,
         )
         for listing, axis in zip(listings, axes, strict=True)
@@ -370,29 +387,30 @@ def _code_people(
     def of_people(columns: Iterable[NDArray[np.int32]]) -> list[NDArray[np.int32]]:
         return [codes[listing.codes] for codes, listing in zip(columns, listings, strict=True)]
 
-    keys = np.stack(of_people(cells.code for cells in known))
-    if all(cells.is_certain for cells in known):
+    keys = np.stack(of_people(cells.code for cells in known_cells))
+    if all(cells.is_certain for cells in known_cells):
         return keys, None
     low, high = (
         np.stack(of_people(ends), axis=1)
-        for ends in ([cells.low for cells in known], [cells.high for cells in known])
+        for ends in ([cells.low for cells in known_cells], [cells.high for cells in known_cells])
     )
     sets = {
-        j: known[j].sets()[listings[j].codes] for j, axis in enumerate(axes) if axis.shape == "flat"
+        j: known_cells[j].sets()[listings[j].codes]
+        for j, axis in enumerate(axes)
+        if axis.shape == "flat"
     }
     return keys, Cells(low, high, sets)
 
 
 def _code_judged_columns(release: PublishedTable) -> list[tuple[Axis, NDArray[np.int32]]]:
-    """The sensitive columns that a release's requirement looks at, each with its rows' codes."""
     numbered = [_code_column([release], name) for name in release.columns_in_rule]
     return [(axis, codes[0]) for axis, codes in numbered]
 
 
-def _code_true_values(crowd: PeopleTable, axes: Sequence[Axis]) -> NDArray[np.int32] | None:
-    if any(axis.name not in crowd.listings for axis in axes):
+def _code_true_values(people: PeopleTable, axes: Sequence[Axis]) -> NDArray[np.int32] | None:
+    if any(axis.name not in people.listings for axis in axes):
         return None
-    return np.stack([code_on_axis(crowd.listings[axis.name], axis) for axis in axes])
+    return np.stack([code_on_axis(people.listings[axis.name], axis) for axis in axes])
 
 
 def _find_method(release: PublishedTable, exact: Mapping[str, Axis]) -> Method | None:
@@ -408,7 +426,7 @@ def _find_method(release: PublishedTable, exact: Mapping[str, Axis]) -> Method |
 
 
 def _refuse_rows_as_people(
-    releases: Sequence[ReleaseView], crowd: PeopleTable | None, needs: Needs, buckets: bool
+    releases: Sequence[ReleaseView], people_table: PeopleTable | None, needs: Needs, buckets: bool
 ) -> None:
     """An attack that takes a row for a person says nothing where people have several.
 
@@ -423,10 +441,10 @@ def _refuse_rows_as_people(
                 f"this attack takes a row for a person, and the {rows:,} rows of {release.name} "
                 f"are about {people:,} people"
             )
-    if crowd is not None and crowd.person is not None:
+    if people_table is not None and people_table.person is not None:
         raise RowsOnlyError(
-            f"this attack takes a row for a person, and the {len(crowd.rows):,} rows of the "
-            f"people's table are about {len(crowd):,} people"
+            f"this attack takes a row for a person, and the {len(people_table.rows):,} rows of the "
+            f"people's table are about {len(people_table):,} people"
         )
 
 
@@ -455,45 +473,51 @@ def build_context(
         else read_people_table(targets, tables, kinds, reading, names, not publisher)
     )
     kinds |= {} if people is None else people.readable
-    others = (
+    control_group = (
         None
         if control is None
         else read_people_table(control, tables, kinds, reading, register=not publisher)
     )
-    if people is not None and others is not None:
+    if people is not None and control_group is not None:
         _check_same_columns(
-            people, others, [c.name for release in tables for c in release.lookup_columns]
+            people, control_group, [c.name for release in tables for c in release.lookup_columns]
         )
-    crowds = [crowd for crowd in (people, others) if crowd is not None]
+    people_tables = [
+        people_table for people_table in (people, control_group) if people_table is not None
+    ]
     tables = with_shared_columns(tables, () if people is None else people.listings)
-    people, others = (table and place_in_buckets(table, tables) for table in (people, others))
+    people, control_group = (
+        table and place_in_buckets(table, tables) for table in (people, control_group)
+    )
     progress("reading labels", 0, 1)
-    staged = _build_on_axes(tables, people, others, crowds, show)
-    valued = {
+    context = _build_on_axes(tables, people, control_group, people_tables, show)
+    valued_blanks = {
         c.name for release in tables for c in release.roles.columns if c.missing == MISSING_IS_VALUE
     }
-    return replace(staged, by_quasi_only=publisher, valued_blanks=frozenset(valued))
+    return replace(context, by_quasi_only=publisher, valued_blanks=frozenset(valued_blanks))
 
 
 def _build_on_axes(
     releases: tuple[PublishedTable, ...],
     people: PeopleTable | None,
-    others: PeopleTable | None,
-    crowds: Iterable[PeopleTable | None],
+    control: PeopleTable | None,
+    people_tables: Iterable[PeopleTable | None],
     show: bool,
 ) -> AttackContext:
-    """The context on the axes that the releases and the ``crowds`` have in common."""
-    read = build_common_axes(releases, [crowd for crowd in crowds if crowd is not None])
-    every: dict[str, Axis] = {}
-    for name, axis in (pair for reading in read for pair in reading.axes.items()):
-        if name not in every or axis.shape == "flat":  # sets can hold what ranges do
-            every[name] = axis
-    cells = tuple(
-        _read_release_cells(release, by, every) for release, by in zip(releases, read, strict=True)
+    readings = build_common_axes(
+        releases, [people_table for people_table in people_tables if people_table is not None]
     )
-    unmatched = tuple(reading.unmatched for reading in read)
+    axes: dict[str, Axis] = {}
+    for name, axis in (pair for reading in readings for pair in reading.axes.items()):
+        if name not in axes or axis.shape == "flat":  # sets can hold what ranges do
+            axes[name] = axis
+    cells = tuple(
+        _read_release_cells(release, reading, axes)
+        for release, reading in zip(releases, readings, strict=True)
+    )
+    unmatched = tuple(reading.unmatched for reading in readings)
     return AttackContext(
-        releases, every, cells, people, control=others, show=show, unmatched=unmatched
+        releases, axes, cells, people, control=control, show=show, unmatched=unmatched
     )
 
 
@@ -528,13 +552,13 @@ def _read_release_cells(
 
 
 def _refuse_buckets(
-    releases: Sequence[PublishedTable], needs: Needs, crowd: PeopleTable | None
+    releases: Sequence[PublishedTable], needs: Needs, people: PeopleTable | None
 ) -> None:
     """Which of a bucket's rows is whose value is not published, so that rows cannot be compared."""
     release = next((release for release in releases if release.buckets), None)
     if release is None:
         return
-    known = {} if crowd is None else crowd.listings
+    known = {} if people is None else people.listings
     if len(releases) > 1 or (needs.method and BUCKET not in known):
         raise InputError(
             f"{release.name} is published in buckets, which cannot be compared with other tables.",
@@ -589,17 +613,19 @@ def _shares_a_column(release: PublishedTable, releases: Sequence[PublishedTable]
     )
 
 
-def _list_known_columns(releases: Sequence[PublishedTable], crowd: PeopleTable | None) -> list[str]:
+def _list_known_columns(
+    releases: Sequence[PublishedTable], people: PeopleTable | None
+) -> list[str]:
     names = list(dict.fromkeys(name for release in releases for name in release.quasi))
     if not all(_shares_a_column(release, releases) for release in releases):
         raise NothingSharedError(
             "The releases have no quasi-identifier in common.",
             "name columns that mean the same alike.",
         )
-    known = [name for name in names if crowd is None or name in crowd.listings]
-    if crowd is not None:
+    known = [name for name in names if people is None or name in people.listings]
+    if people is not None:
         for name in (name for name in names if name not in known):
-            _refuse_misspelt(name, crowd.kinds)
+            _refuse_misspelt(name, people.kinds)
     if not known:
         raise NothingSharedError(
             "The targets have none of the releases' quasi-identifiers.",
@@ -608,9 +634,9 @@ def _list_known_columns(releases: Sequence[PublishedTable], crowd: PeopleTable |
     return known
 
 
-def _refuse_misspelt(name: str, there: Iterable[str]) -> None:
+def _refuse_misspelt(name: str, names: Iterable[str]) -> None:
     """A column that is there under nearly the same name would be left out without need."""
-    for other in there:
+    for other in names:
         if _letters_of(other) == _letters_of(name):
             raise InputError(
                 f"The releases have a column {name!r}, and the people's table has {other!r}.",
@@ -632,7 +658,6 @@ def _single_column(columns: Sequence[str | None], needs: Needs) -> str | None:
 
 
 def _check_requested_columns(releases: Sequence[PublishedTable], names: Sequence[str]) -> list[str]:
-    """The columns that are asked for, each of which every release must publish as it is."""
     for name in names:
         for release in releases:
             if name not in release.unchanged_columns:
@@ -650,7 +675,6 @@ def _list_sensitive_columns(releases: Sequence[PublishedTable]) -> list[str]:
 def _code_column(
     releases: Sequence[PublishedTable], name: str
 ) -> tuple[Axis, list[NDArray[np.int32]]]:
-    """A column that all releases publish as it is: one axis, and each release's rows on it."""
     for release in releases:
         _refuse_suppressed(release, name)
     kind, listings = unify_spellings(_list_as_answers(releases, name))
@@ -675,34 +699,36 @@ def _refuse_suppressed(release: PublishedTable, name: str) -> None:
         )
 
 
-def place_in_buckets(crowd: PeopleTable, releases: Sequence[PublishedTable]) -> PeopleTable:
+def place_in_buckets(people: PeopleTable, releases: Sequence[PublishedTable]) -> PeopleTable:
     """The people with the bucket of the rows that have their cells, where that is one bucket.
 
     Whoever fits rows in several buckets, or none, has no number: the bucket is not known. Buckets
     of several releases are numbered apart, so that no column could have the numbers of all.
     """
-    some = [release for release in releases if release.buckets]
-    if len(some) != 1 or BUCKET in crowd.listings:
-        return crowd
-    release = some[0]
-    names = [c.name for c in release.schema.keep if c.name in crowd.listings]
+    in_buckets = [release for release in releases if release.buckets]
+    if len(in_buckets) != 1 or BUCKET in people.listings:
+        return people
+    release = in_buckets[0]
+    names = [c.name for c in release.schema.keep if c.name in people.listings]
     if not names:
         raise InputError(
             f"The people have none of the columns that {release.name} publishes as they are.",
             f"name their columns as the release does, or add the column {BUCKET!r}.",
         )
     words = list_columns_compared_as_text(release.schema)
-    rows, people = number_rows_alike(release.listings, crowd.listings, names, words)
+    rows, person_number = number_rows_alike(release.listings, people.listings, names, words)
     bucket = release.listings[BUCKET]
-    size = 1 + int(max(rows.max(), people.max(initial=0)))
-    least, most = np.full(size, len(bucket.values)), np.full(size, -1)
-    np.minimum.at(least, rows, bucket.codes)
-    np.maximum.at(most, rows, bucket.codes)
-    own = np.where(least == most, least, len(bucket.values))[people]
+    size = 1 + int(max(rows.max(), person_number.max(initial=0)))
+    first_bucket, last_bucket = np.full(size, len(bucket.values)), np.full(size, -1)
+    np.minimum.at(first_bucket, rows, bucket.codes)
+    np.maximum.at(last_bucket, rows, bucket.codes)
+    bucket_of_person = np.where(first_bucket == last_bucket, first_bucket, len(bucket.values))[
+        person_number
+    ]
     values = tuple(float(value) for value in bucket.values)
-    listing = Listing((*values, None), own)
-    kinds = {**crowd.kinds, BUCKET: "number"}
-    return replace(crowd, listings={**crowd.listings, BUCKET: listing}, kinds=kinds)
+    listing = Listing((*values, None), bucket_of_person)
+    kinds = {**people.kinds, BUCKET: "number"}
+    return replace(people, listings={**people.listings, BUCKET: listing}, kinds=kinds)
 
 
 # Randomised releases: answers of one person in two releases are two draws, so that no row is joined
@@ -710,7 +736,6 @@ def place_in_buckets(crowd: PeopleTable, releases: Sequence[PublishedTable]) -> 
 
 
 def _refuse_answers(releases: Sequence[PublishedTable], needs: Needs, on: str | None) -> None:
-    """Refuse an attack that would take answers for values."""
     release = next((release for release in releases if release.answers), None)
     if release is None or needs.reads_answers or not (needs.sensitive or on in release.answers):
         return
@@ -746,7 +771,6 @@ def _list_as_answers(releases: Sequence[PublishedTable], name: str) -> list[List
 
 
 def _name_as_answers(releases: Sequence[PublishedTable], name: str, listing: Listing) -> Listing:
-    """People's true values as the releases' answers name them."""
     question = _find_question(releases, name)
     return listing if question is None else question.as_answers(listing)
 

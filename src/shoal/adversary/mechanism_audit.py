@@ -106,27 +106,29 @@ def rerun_counts(manifest: Mapping[str, Any], measured: MeasuredTable) -> Rerun:
     plan = measured.plan
     named = plan.marginals(tuple(tuple(columns) for columns in manifest["marginals"]))
     steps = read_steps(manifest)
-    chosen = any(step.mechanism == CHOICE for step in steps)
+    has_choice = any(step.mechanism == CHOICE for step in steps)
     person = find_most_isolated(measured, named)
     single_columns = tuple((column,) for column in range(len(plan.bins)))
     # what may be chosen is looked at, and drawn for only where it is chosen
-    looked = (*single_columns, *combinations(range(len(plan.bins)), 2)) if chosen else named
+    inspected = (*single_columns, *combinations(range(len(plan.bins)), 2)) if has_choice else named
     n_bins = next(
         k for k in range(MAX_BINS, 0, -1) if k == 1 or _count_cells(plan, named, k) <= MAX_CELLS
     )
     small = MarginalPlan(plan.schema, tuple(_merge_bins(bins, n_bins) for bins in plan.bins))
     after = {
         marginal: _count_around(measured, marginal, person, small.shape(marginal))
-        for marginal in looked
+        for marginal in inspected
     }
     layout = _Layout(small, {marginal: table.shape for marginal, table in after.items()})
-    form = _rebuild_form(manifest, small, single_columns if chosen else named, steps)
-    run = _run_in_turn(form, layout) if chosen else _run_together(form, layout)
+    form = _rebuild_form(manifest, small, single_columns if has_choice else named, steps)
+    run = _run_in_turn(form, layout) if has_choice else _run_together(form, layout)
     with_them = layout.flat(after)[0]
     own = layout.flat({marginal: _place_person(table.shape) for marginal, table in after.items()})[
         0
     ]
-    at_once = RUNS_BETWEEN_PROGRESS if chosen else max(2, DRAWS_BETWEEN_PROGRESS // len(with_them))
+    at_once = (
+        RUNS_BETWEEN_PROGRESS if has_choice else max(2, DRAWS_BETWEEN_PROGRESS // len(with_them))
+    )
     return Rerun(run, with_them - own, with_them, at_once)
 
 
@@ -152,7 +154,6 @@ def _merge_bins(bins: Bins, n_bins: int) -> Bins:
 def _count_around(
     measured: MeasuredTable, marginal: Columns, person: Sequence[int], shape: tuple[int, ...]
 ) -> Ints:
-    """The counts of a marginal near a person, who is in its first cell."""
     near = [_merge_codes(measured.code_counts.codes[column], person[column]) for column in marginal]
     whole = tuple(min(MAX_BINS, size) for size in measured.plan.shape(marginal))
     table = tabulate_codes(near, whole, measured.code_counts.count)
@@ -170,7 +171,6 @@ def _merge_codes(codes: NDArray[np.int32], own: int) -> NDArray[np.int32]:
 
 
 def _place_person(shape: tuple[int, ...]) -> Ints:
-    """One person, in the first cell."""
     table = np.zeros(shape, np.int64)
     table.flat[0] = 1
     return table
@@ -214,12 +214,12 @@ class _Layout:
         parts = []
         for marginal, shape in self.shapes.items():
             size = int(np.prod(shape))
-            there = (
+            cells = (
                 tables[marginal].reshape(-1, size)
                 if marginal in tables
                 else np.full((1, size), np.nan)
             )
-            parts.append(there)
+            parts.append(cells)
         return np.hstack(parts)
 
     def tables(self, rows: Ints) -> Tables:
@@ -282,11 +282,13 @@ def _run_in_turn(form: Counts | Synthetic, layout: _Layout) -> Mechanism:
 
 
 AUDITING = "auditing"
-AT_ONCE = 1024
+ANSWERS_AT_ONCE = 1024
 """So many answers are drawn at once."""
 MIN_CHANCE = 1e-300
 """No smaller chance is told."""
-KNOWN = "the adversary knows everybody else in the table, and everything of the person but"
+KNOWN_BY_ADVERSARY = (
+    "the adversary knows everybody else in the table, and everything of the person but"
+)
 ASSUMPTIONS = (
     "the mechanism runs as the manifest states it, with noise drawn anew, on a domain of a few "
     "bins around the person",
@@ -326,8 +328,8 @@ def audit_mechanism(
     ``original`` is the table that the release was made of. With ``confidence`` the bound holds.
     The person counts as exposed, too, where published counts have less noise than is stated.
     """
-    release_found = find_release(release)
-    if release_found is None or "privacy" not in release_found[1]:
+    release_files = find_release(release)
+    if release_files is None or "privacy" not in release_files[1]:
         raise UsageError(
             "Auditing runs the noise of a release again, and this has none.",
             "give the folder of a release of counts, of made-up people or of randomised values.",
@@ -338,31 +340,31 @@ def audit_mechanism(
             "is.",
             "add --original FILE: the table that the release was made of.",
         )
-    path, manifest = release_found
+    path, manifest = release_files
     original = select_published_rows(release, original)
     check_releasable(manifest)
     claimed = _read_claim(manifest)
     progress("reading", 0, 1)
-    again, file = _prepare_rerun(path, manifest, original, reading or {})
-    changed = publishes_answers(manifest)
+    rerun, residuals = _prepare_rerun(path, manifest, original, reading or {})
+    is_about_answers = publishes_answers(manifest)
     audit = audit_epsilon(
-        again.mechanism,
-        again.before,
-        again.after,
+        rerun.mechanism,
+        rerun.before,
+        rerun.after,
         claimed.epsilon,
         claimed.delta,
         rho=claimed.rho,
         runs=runs,
-        at_once=again.at_once,
+        at_once=rerun.at_once,
         confidence=confidence,
         progress=progress,
     )
-    told_apart = _build_finding(path.resolve().parent.name, audit, file, changed)
-    if changed and file is None:
-        told_apart = replace(told_apart, assumptions=(*told_apart.assumptions, NOT_COMPARED))
+    finding = _build_finding(path.resolve().parent.name, audit, residuals, is_about_answers)
+    if is_about_answers and residuals is None:
+        finding = replace(finding, assumptions=(*finding.assumptions, NOT_COMPARED))
     if not is_other_original(find_companion(release, path), original):
-        return told_apart
-    return replace(told_apart, assumptions=(*told_apart.assumptions, OTHER_ORIGINAL))
+        return finding
+    return replace(finding, assumptions=(*finding.assumptions, OTHER_ORIGINAL))
 
 
 def _read_claim(manifest: Mapping[str, Any]) -> Spend:
@@ -384,18 +386,21 @@ def _prepare_rerun(
         named = None if answers else read_marginals(manifest, plan)
         measured = MeasuredTable.of(frame, plan, named)
     if answers:
-        again = _rerun_answers(
+        rerun = _rerun_answers(
             measured, [column_answers.response for column_answers in answers.values()]
         )
-        return again, _compare_answers(table, manifest, measured)
-    again = rerun_counts(manifest, measured)
-    return again, _compare_counts(table, manifest, measured) if publishes_counts(manifest) else None
+        return rerun, _compare_answers(table, manifest, measured)
+    rerun = rerun_counts(manifest, measured)
+    return rerun, _compare_counts(table, manifest, measured) if publishes_counts(manifest) else None
 
 
 def _compare_counts(table: Path, manifest: Mapping[str, Any], measured: MeasuredTable) -> Residuals:
     step = read_steps(manifest)[0]
-    drawn = read_published_counts(table, measured.plan, manifest)
-    added = [(counts - measured.marginal(marginal)).ravel() for marginal, counts in drawn.items()]
+    published_counts = read_published_counts(table, measured.plan, manifest)
+    added = [
+        (counts - measured.marginal(marginal)).ravel()
+        for marginal, counts in published_counts.items()
+    ]
     return check_residuals(step.mechanism, step.scale, np.concatenate(added))
 
 
@@ -408,18 +413,22 @@ def _compare_answers(
     """
     answers, schema = read_answers(manifest), parse_released_schema(manifest)
     with open_labels(table, schema, exact=True) as frame:
-        drawn = count_answers(frame, answers)
-    if any(counts.sum() != measured.code_counts.count.sum() for counts in drawn.values()):
+        published_counts = count_answers(frame, answers)
+    if any(
+        counts.sum() != measured.code_counts.count.sum() for counts in published_counts.values()
+    ):
         return None
     checks = [
         check_exchanged_counts(
-            drawn[name], measured.marginal((at,)), column_answers.response.matrix()
+            published_counts[name], measured.marginal((at,)), column_answers.response.matrix()
         )
         for at, (name, column_answers) in enumerate(answers.items())
     ]
-    least = min(checks, key=lambda check: check.chance)
-    chance = min(1.0, len(checks) * least.chance)
-    return Residuals(least.cells, least.wrong if chance < MAX_FALSE_ALARM else "", chance)
+    least_likely = min(checks, key=lambda check: check.chance)
+    chance = min(1.0, len(checks) * least_likely.chance)
+    return Residuals(
+        least_likely.cells, least_likely.wrong if chance < MAX_FALSE_ALARM else "", chance
+    )
 
 
 def _rerun_answers(measured: MeasuredTable, responses: Sequence[Response]) -> Rerun:
@@ -434,21 +443,22 @@ def _rerun_answers(measured: MeasuredTable, responses: Sequence[Response]) -> Re
             np.int64
         )
 
-    return Rerun(run, before, (before + 1) % sizes, AT_ONCE)
+    return Rerun(run, before, (before + 1) % sizes, ANSWERS_AT_ONCE)
 
 
 # The finding.
 
 
 def _build_finding(
-    name: str, audit: EpsilonAudit, file: Residuals | None, changed: bool
+    name: str, audit: EpsilonAudit, residuals: Residuals | None, is_about_answers: bool
 ) -> Finding:
-    exposed = not audit.holds or (file is not None and file.exposes)
+    exposed = not audit.holds or (residuals is not None and residuals.exposes)
     rho = (
         {}
         if audit.rho_low is None
         else {"rho_low": audit.rho_low, "rho_claimed": _as_float(audit.claimed.rho)}
     )
+    unknown = "their sensitive values" if is_about_answers else "whether they are in it"
     return Finding(
         attack=AUDITING,
         releases=(name,),
@@ -456,10 +466,15 @@ def _build_finding(
         exposed=int(exposed),
         sure=1 / (1 + math.exp(-audit.epsilon_low)),
         guessing=0.5,
-        sentence=" ".join([_describe_runs(name, audit, changed), *_describe_file(file, changed)]),
-        defence=_choose_defence(exposed, file),
+        sentence=" ".join(
+            [
+                _describe_runs(name, audit, is_about_answers),
+                *_describe_file(residuals, is_about_answers),
+            ]
+        ),
+        defence=_choose_defence(exposed, residuals),
         assumptions=(
-            f"{KNOWN} {'their sensitive values' if changed else 'whether they are in it'}",
+            f"{KNOWN_BY_ADVERSARY} {unknown}",
             *ASSUMPTIONS,
         ),
         details={
@@ -472,7 +487,7 @@ def _build_finding(
             "most": audit.most,
             "event": audit.event,
             "hits": audit.hits,
-            **({} if file is None else {"file": file.to_json()}),
+            **({} if residuals is None else {"file": residuals.to_json()}),
         },
     )
 
@@ -481,11 +496,11 @@ def _as_float(number: Any) -> float | None:
     return None if number is None else float(number)
 
 
-def _describe_runs(name: str, audit: EpsilonAudit, changed: bool) -> str:
-    """What the runs show; neighbours differ by a person, or by a person's values (``changed``)."""
+def _describe_runs(name: str, audit: EpsilonAudit, is_about_answers: bool) -> str:
+    """What the runs show, with and without a person, or with other values of theirs."""
     stated = format_budget(audit.claimed.epsilon)
     with_person, without_person = ("one person", "without")
-    if changed:
+    if is_about_answers:
         with_person, without_person = "a person's values", "with others in their place"
     ran = f"Run {audit.runs:,} times with {with_person} and {audit.runs:,} times {without_person}"
     low = f"the mechanism of {name} has an ε of at least {audit.epsilon_low:.3g}"
@@ -506,19 +521,18 @@ def _describe_runs(name: str, audit: EpsilonAudit, changed: bool) -> str:
     return f"{ran}{few}, {low}{rho} ({sure}), within the {stated} that it states; {most}."
 
 
-def _describe_file(file: Residuals | None, changed: bool) -> list[str]:
-    if file is None:
+def _describe_file(residuals: Residuals | None, is_about_answers: bool) -> list[str]:
+    if residuals is None:
         return []
-    if changed and not file.wrong:
-        return [f"Its {file.cells:,} answers are as common as the stated chances let them be."]
-    if changed:
-        deviation_found = _ANSWERS_WRONG[file.wrong]
-        return [f"The answers of its file {deviation_found} (a chance below {file.chance:.1g})."]
-    if not file.wrong:
-        return [
-            f"What was added to its {file.cells:,} counts looks like noise of the stated scale."
-        ]
-    wrong, chance = _COUNTS_WRONG[file.wrong], _round_up(file.chance)
+    if is_about_answers and not residuals.wrong:
+        return [f"Its {residuals.cells:,} answers are as common as the stated chances let them be."]
+    if is_about_answers:
+        deviation = _ANSWERS_WRONG[residuals.wrong]
+        return [f"The answers of its file {deviation} (a chance below {residuals.chance:.1g})."]
+    if not residuals.wrong:
+        added = f"What was added to its {residuals.cells:,} counts"
+        return [f"{added} looks like noise of the stated scale."]
+    wrong, chance = _COUNTS_WRONG[residuals.wrong], _round_up(residuals.chance)
     return [f"The counts of its file {wrong} (a chance below {chance})."]
 
 
@@ -531,10 +545,10 @@ def _round_up(chance: float) -> str:
     return f"1e{math.ceil(math.log10(max(chance, MIN_CHANCE)))}"
 
 
-def _choose_defence(exposed: bool, file: Residuals | None) -> str:
+def _choose_defence(exposed: bool, residuals: Residuals | None) -> str:
     if exposed:
         return "do not publish it: its noise is not what it says. Publish it again with more."
-    if file is not None and file.wrong:
+    if residuals is not None and residuals.wrong:
         return (
             "audit it with the table that it was made of, read as it was then (--original). If it "
             "is that one, do not publish it: its counts are not what it says. Publish it again."

@@ -28,7 +28,7 @@ RELATIONS = {
 """What releases can be of each other: in words, and how to say so."""
 GIVEN_TO_ALL = {"view", "rng"}
 """What every attack is given; the rest are its options."""
-_WORDS = {1: "one release", 2: "two releases"}
+_RELEASE_COUNTS = {1: "one release", 2: "two releases"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,8 +77,8 @@ def list_own_options(name: str) -> set[str]:
 
 def resolve_needs(name: str, options: Mapping[str, Any]) -> Needs:
     """What an attack needs, as it was asked: people's names only where an option speaks of them."""
-    stated = needs_of(name)
-    return stated if options.get(stated.name_option) else replace(stated, name_option="")
+    needs = needs_of(name)
+    return needs if options.get(needs.name_option) else replace(needs, name_option="")
 
 
 def check_attack_options(name: str, options: Mapping[str, Any]) -> None:
@@ -89,9 +89,9 @@ def check_attack_options(name: str, options: Mapping[str, Any]) -> None:
         hint = f"did you mean {close[0]!r}?" if close else f"the attacks are: {', '.join(known)}."
         raise UsageError(f"There is no attack {name!r}.", hint)
     names = list(attacks()) if name == RED_TEAM else [name]
-    taken = set[str]().union(*(list_attack_options(attack) for attack in names))
-    if unknown := sorted(set(options) - taken):
-        hint = f"the options are: {', '.join(sorted(taken))}." if taken else "leave it out."
+    allowed = set[str]().union(*(list_attack_options(attack) for attack in names))
+    if unknown := sorted(set(options) - allowed):
+        hint = f"the options are: {', '.join(sorted(allowed))}." if allowed else "leave it out."
         raise UsageError(f"{name} has no option {unknown[0]!r}.", hint)
     for attack in names:
         for option, check in getattr(getmodule(attacks()[attack]), "OPTIONS", {}).items():
@@ -101,20 +101,20 @@ def check_attack_options(name: str, options: Mapping[str, Any]) -> None:
 
 def find_usage_error(name: str, count: int, relation: str, people: bool) -> UsageError | None:
     """What is wrong with what an attack is given, before anything is read; None: nothing."""
-    wanted = needs_of(name)
-    words = RELATIONS[wanted.relation][0] if wanted.relation else _WORDS[wanted.releases]
-    if count < wanted.releases:
+    needs = needs_of(name)
+    words = RELATIONS[needs.relation][0] if needs.relation else _RELEASE_COUNTS[needs.releases]
+    if count < needs.releases:
         return UsageError(f"{name} needs {words}.", "give a second release.")
-    if wanted.max_releases is not None and count > wanted.max_releases:
+    if needs.max_releases is not None and count > needs.max_releases:
         return UsageError(
             f"{name} takes {words}, and {count} are given.", "red-team tries all that apply."
         )
-    if wanted.relation and relation not in ("", wanted.relation):
+    if needs.relation and relation not in ("", needs.relation):
         return UsageError(
             f"{name} needs {words}, and these are said to be something else.",
             f"leave {RELATIONS[relation][1]} out.",
         )
-    if wanted.people and not people:
+    if needs.people and not people:
         return UsageError(
             f"{name} looks people up, and nobody says which.",
             "add --targets FILE: a register, or people to look for.",
@@ -126,24 +126,24 @@ def find_unmet_need(
     name: str, context: AttackContext, which: Sequence[int], request: AttackRequest
 ) -> UsageError | None:
     """What an attack needs that these releases do not have; None: nothing."""
-    wanted, releases = needs_of(name), [context.releases[i] for i in which]
-    stated = request.columns or any(release.schema.sensitive for release in releases)
-    if wanted.sensitive and not stated:
+    needs, releases = needs_of(name), [context.releases[i] for i in which]
+    names_column = request.columns or any(release.schema.sensitive for release in releases)
+    if needs.sensitive and not names_column:
         return UsageError(
             "There is nothing to learn.", "name what nobody should: --sensitive COLUMN."
         )
-    if wanted.provider and not all(release.knows_providers for release in releases):
+    if needs.provider and not all(release.knows_providers for release in releases):
         return UsageError(
             f"{name} needs to know who provided each row.",
             "attack a release folder with its private companion beside it, or a table with a "
             "--provider column.",
         )
-    if wanted.method and any(release.method is None for release in releases):
+    if needs.method and any(release.method is None for release in releases):
         return UsageError(
             f"{name} needs to know how the release was made.",
             "attack a release folder that shoal publish made.",
         )
-    if wanted.method and not all(release.splits_locally for release in releases):
+    if needs.method and not all(release.splits_locally for release in releases):
         return UsageError(
             f"{name} makes one class again by what is published of it, and here more decided.",
             "it says nothing of rules such as ck-safety and m-privacy, or methods such as chain.",
@@ -158,15 +158,15 @@ def run_attack(
 
     It is run on every sensitive column, or on those asked for; the worst is returned, with all.
     """
-    wanted = resolve_needs(name, request.options)
+    needs = resolve_needs(name, request.options)
     findings: list[Finding] = []
     failures: list[tuple[str, InputError | UsageError]] = []
-    spoken_of = [
+    question_columns = [
         name for name in _list_question_columns(request) if _is_published(context, which, name)
     ]
-    for column in context.columns(which, wanted, spoken_of or request.columns):
+    for column in context.columns(which, needs, question_columns or request.columns):
         try:
-            view = context.view(which, wanted, column)
+            view = context.view(which, needs, column)
             findings.append(attack_view(name, context, view, request))
         except (InputError, UsageError) as error:
             failures.append((column or "", error))
@@ -184,7 +184,6 @@ def _list_question_columns(request: AttackRequest) -> tuple[str, ...]:
 
 
 def _is_published(context: AttackContext, which: Sequence[int], name: str) -> bool:
-    """Whether all of the releases publish a column as it is; the attack refuses any other."""
     return all(name in context.releases[i].unchanged_columns for i in which)
 
 
@@ -211,18 +210,20 @@ def pick_worst_finding(
 def _compare_columns(
     worst: Finding, findings: Sequence[Finding], failures: Sequence[tuple[str, str]]
 ) -> str:
-    rest = sorted(
+    others_sorted = sorted(
         (finding for finding in findings if finding is not worst), key=lambda finding: -finding.rate
     )
-    equal = [worst.on, *(finding.on for finding in rest if finding.rate == worst.rate)]
+    tied = [worst.on, *(finding.on for finding in others_sorted if finding.rate == worst.rate)]
     others = [
-        f"{finding.on} ({finding.rate:.1%})" for finding in rest if 0 < finding.rate < worst.rate
+        f"{finding.on} ({finding.rate:.1%})"
+        for finding in others_sorted
+        if 0 < finding.rate < worst.rate
     ]
     text = ""
     if worst.exposed and len(findings) > 1:
         most = f"{worst.on} exposes the largest share of people by it"
-        if len(equal) > 1:
-            names = f"{', '.join(equal[:-1])} and {equal[-1]}"
+        if len(tied) > 1:
+            names = f"{', '.join(tied[:-1])} and {tied[-1]}"
             most = f"{names} each expose the largest share of people by it ({worst.rate:.1%})"
         elif not others:
             most = f"{worst.on} exposes people by it, no other does"
@@ -241,23 +242,23 @@ def attack_view(name: str, context: AttackContext, view: View, request: AttackRe
     Everybody who holds a column that is shared may use it, or leave it out: it may have changed,
     or only be called alike.
     """
-    wanted = needs_of(name)
+    needs = needs_of(name)
     finding, view = _find_strongest(name, view, request)
-    others = (
+    control_view = (
         context.view_control_group(view) if context.control is not None and view.people else None
     )
     finding = add_caveats(finding, context, view)
-    learnt = view.sensitive.name if view.sensitive is not None and wanted.learns else ""
+    learnt = view.sensitive.name if view.sensitive is not None and needs.learns else ""
     names = tuple(release.name for release in view.releases)
     finding = replace(finding, releases=names, on=learnt)
-    if not wanted.people or wanted.method:  # about rows, or about exactly the people in them
+    if not needs.people or needs.method:  # about rows, or about exactly the people in them
         return finding
-    if context.some is not None:
+    if context.sampled_targets is not None:
         finding = replace(finding, interval=wilson_interval(finding.exposed, finding.people))
     return (
         finding
-        if others is None
-        else replace(finding, control=_measure_control(name, others, request))
+        if control_view is None
+        else replace(finding, control=_measure_control(name, control_view, request))
     )
 
 
@@ -294,8 +295,8 @@ def _find_strongest(name: str, view: View, request: AttackRequest) -> tuple[Find
 
 
 def _call_attack(name: str, view: View, request: AttackRequest) -> Finding:
-    taken = list_attack_options(name)
-    options = {key: value for key, value in request.options.items() if key in taken}
+    allowed = list_attack_options(name)
+    options = {key: value for key, value in request.options.items() if key in allowed}
     return attacks()[name](view, rng=np.random.default_rng(request.seed), **options)
 
 

@@ -77,17 +77,17 @@ class PeopleTable:
         """So many of them, drawn by the seed, each with all that is known."""
         rng = np.random.default_rng(seed)
         person = np.arange(len(self.rows)) if self.person is None else self.person
-        some = np.sort(rng.choice(len(self), size, replace=False))
-        drawn = np.flatnonzero(np.isin(person, some))
-        listings = {name: _take_rows(listing, drawn) for name, listing in self.listings.items()}
+        chosen = np.sort(rng.choice(len(self), size, replace=False))
+        rows = np.flatnonzero(np.isin(person, chosen))
+        listings = {name: _take_rows(listing, rows) for name, listing in self.listings.items()}
         persons, names = (
-            None if listing is None else _take_rows(listing, drawn)
+            None if listing is None else _take_rows(listing, rows)
             for listing in (self.persons, self.names)
         )
-        return replace(self, listings=listings, rows=self.rows[drawn], persons=persons, names=names)
+        return replace(self, listings=listings, rows=self.rows[rows], persons=persons, names=names)
 
     @property
-    def called(self) -> tuple[str, ...] | None:
+    def name_texts(self) -> tuple[str, ...] | None:
         """Everybody's name as text; empty for who has none."""
         if self.names is None:
             return None
@@ -121,23 +121,25 @@ def read_people_table(
     columns = dict.fromkeys(
         name for release in releases for name in (*release.listings, *release.undeclared)
     )
-    people = {c.name: c.kind for schema in schemas for c in schema.columns if c.role == "person"}
-    stated = {name: kind for name, kind in people.items() if kind}
-    opened = _open_with_ranges if register else open_partial_frame
-    with opened(source, kinds={**stated, **kinds}, **(reading or {})) as frame:
+    person_columns = {
+        c.name: c.kind for schema in schemas for c in schema.columns if c.role == "person"
+    }
+    person_kinds = {name: kind for name, kind in person_columns.items() if kind}
+    open_table = _open_with_ranges if register else open_partial_frame
+    with open_table(source, kinds={**person_kinds, **kinds}, **(reading or {})) as frame:
         fields = {field.name: field.kind for field in frame.fields}
         known = [name for name in columns if name in fields]
         person = _list_columns_of_role("person", schemas, fields)[:1]
-        others = [
+        identifiers = [
             name
             for name in _list_columns_of_role("identifier", schemas, fields)
             if name not in known
         ]
-        called = _find_name_columns(names, fields, [*person, *others])
-        which = _find_one_row_rule(releases, fields) if person else None
-        order = [] if which is None else [which.by]
+        name_columns = _find_name_columns(names, fields, [*person, *identifiers])
+        one_row_rule = _find_one_row_rule(releases, fields) if person else None
+        order = [] if one_row_rule is None else [one_row_rule.by]
         listings = read_columns(
-            frame, list(dict.fromkeys((*known, *person, *others, *called, *order)))
+            frame, list(dict.fromkeys((*known, *person, *identifiers, *name_columns, *order)))
         )
     if not listings:
         raise InputError(
@@ -145,40 +147,42 @@ def read_people_table(
             "name its columns as the releases do.",
         )
     rows = np.arange(len(next(iter(listings.values())).codes))
-    if which is not None:
+    if one_row_rule is not None:
         rows = _pick_row_per_person(
-            listings[person[0]], listings[which.by], latest=which.which == LATEST
+            listings[person[0]], listings[one_row_rule.by], latest=one_row_rule.which == LATEST
         )
         listings = {name: _take_rows(listing, rows) for name, listing in listings.items()}
     if person and register:
         _refuse_unnamed_rows(listings[person[0]], "of the people's table")
     elif person:
         _refuse_repeated_people(person, [listings[person[0]]])
-    elif others:  # namesakes are not one person: they live elsewhere, or are of another age
+    elif identifiers:  # namesakes are not one person: they live elsewhere, or are of another age
         quasi = [
             name for name in _list_columns_of_role("quasi", schemas, fields) if name in listings
         ]
-        _refuse_repeated_people([*others, *quasi], [listings[name] for name in (*others, *quasi)])
+        _refuse_repeated_people(
+            [*identifiers, *quasi], [listings[name] for name in (*identifiers, *quasi)]
+        )
     if register:
         decimal = (reading or {}).get("decimal")
         numbers = [name for name in known if kinds.get(name) == "number"]
         listings |= {name: _with_decimal_points(listings[name], decimal) for name in numbers}
-    persons, named = (listings[column[0]] if column else None for column in (person, called))
+    persons, named = (listings[column[0]] if column else None for column in (person, name_columns))
     shared = {name: listings[name] for name in known}
     return PeopleTable(shared, fields, rows + 1, persons, named, register)
 
 
 def _find_one_row_rule(
-    releases: Sequence[PublishedTable], there: Mapping[str, str]
+    releases: Sequence[PublishedTable], kinds: Mapping[str, str]
 ) -> OneRow | None:
     """Which row of a person the releases can have, where all say it and the table can tell.
 
     The manifest is public: whoever knows several rows of somebody knows which to look for.
     """
     stated = {str((release.manifest or {}).get("one_row", RANDOM)) for release in releases}
-    which = OneRow.parse(next(iter(stated)), "", b"") if len(stated) == 1 else None
-    known = which is not None and there.get(which.by) in ("number", "date")
-    return which if known else None
+    rule = OneRow.parse(next(iter(stated)), "", b"") if len(stated) == 1 else None
+    is_usable = rule is not None and kinds.get(rule.by) in ("number", "date")
+    return rule if is_usable else None
 
 
 def _pick_row_per_person(persons: Listing, order: Listing, latest: bool) -> NDArray[np.int64]:
@@ -231,12 +235,11 @@ def _with_decimal_points(listing: Listing, decimal: str | None) -> Listing:
 
 
 def _find_name_columns(
-    names: str | None, there: Mapping[str, str], identity_columns: Sequence[str]
+    names: str | None, kinds: Mapping[str, str], identity_columns: Sequence[str]
 ) -> list[str]:
-    """The column of people's names: the one asked for, or the only one that says who they are."""
     if names is None:
         return list(identity_columns) if len(identity_columns) == 1 else []
-    if names not in there:
+    if names not in kinds:
         raise InputError(
             f"The people's table has no column {names!r}.", "name another, or leave --name out."
         )
@@ -244,10 +247,10 @@ def _find_name_columns(
 
 
 def _list_columns_of_role(
-    role: str, schemas: Sequence[Schema], there: Mapping[str, str]
+    role: str, schemas: Sequence[Schema], kinds: Mapping[str, str]
 ) -> list[str]:
     names = (c.name for schema in schemas for c in schema.columns if c.role == role)
-    return [name for name in dict.fromkeys(names) if name in there]
+    return [name for name in dict.fromkeys(names) if name in kinds]
 
 
 def _refuse_repeated_people(names: Sequence[str], columns: Sequence[Listing]) -> None:
@@ -267,7 +270,6 @@ def _refuse_repeated_people(names: Sequence[str], columns: Sequence[Listing]) ->
 
 
 def _refuse_unnamed_rows(persons: Listing, whose: str) -> None:
-    """Refuse rows that do not say whom they are about: they might be anybody's."""
     if None in persons.values:
         raise _unnamed_rows_error(int((persons.codes == len(persons.values) - 1).sum()), whose)
 
@@ -291,10 +293,10 @@ def number_people_of_rows(release: PublishedTable) -> NDArray[np.int32] | None:
         if empty := pc.sum(pc.equal(keyed.person, hash_missing_person(keyed.key))).as_py():
             raise _unnamed_rows_error(empty, f"of {release.name}")
         codes = keyed.person.dictionary_encode().indices.to_numpy().astype(np.int32)
-        made_up = np.flatnonzero(
+        counterfeits = np.flatnonzero(
             pc.equal(keyed.person, hash_counterfeit_person(keyed.key)).to_numpy(False)
         )
-        codes[made_up] = codes.max(initial=0) + 1 + np.arange(len(made_up))
+        codes[counterfeits] = codes.max(initial=0) + 1 + np.arange(len(counterfeits))
     else:
         return None
     return None if len(np.unique(codes)) == len(codes) else codes

@@ -144,7 +144,7 @@ class ClassPairs:
     """The pairs of classes that somebody could be in, and what is left of each."""
 
     classes: tuple[Ints, Ints]
-    of: Ints
+    pair_of_twins: Ints
     """The pair of classes that each pair of twins is in."""
     remaining: RemainingRows
     n_cut_short: int
@@ -257,9 +257,13 @@ def attack_growing_table(view: View, attack: CorrespondenceAttack) -> Finding:
     remaining, people = pairs.remaining, len(view.releases[0].class_)
 
     def surely(some: Flags) -> bool:
-        return table.count_placeable(~some[pairs.of] & table.assigned.possible) < people
+        return table.count_placeable(~some[pairs.pair_of_twins] & table.assigned.possible) < people
 
-    exposed = table.count_min_rows(remaining.exposed[pairs.of]) if remaining.exposed.any() else 0
+    exposed = (
+        table.count_min_rows(remaining.exposed[pairs.pair_of_twins])
+        if remaining.exposed.any()
+        else 0
+    )
     after = find_smallest_remainder(remaining.rows, surely)
     before = view.releases[attack.number - 1].rows[pairs.classes[attack.number - 1]]
     max_exposed, rows = _bound_exposed(table, pairs, attack.number)
@@ -336,7 +340,9 @@ def _bound_exposed(
     table: GrowingTable, pairs: ClassPairs, number: int
 ) -> tuple[int, tuple[int, ...]]:
     """How many people could be in an exposed pair of classes at most, and rows that could be."""
-    rows_per_pair = np.where(pairs.remaining.exposed[pairs.of], table.max_rows_per_pair[0], 0)
+    rows_per_pair = np.where(
+        pairs.remaining.exposed[pairs.pair_of_twins], table.max_rows_per_pair[0], 0
+    )
     sides = (table.earlier, table.twins), (table.later, table.partner)
     taken = (
         np.bincount(of, rows_per_pair, len(twins.count)).astype(np.int64) for twins, of in sides
