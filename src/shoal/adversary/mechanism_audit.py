@@ -473,10 +473,7 @@ def _build_finding(
             ]
         ),
         defence=_choose_defence(exposed, residuals),
-        assumptions=(
-            f"{KNOWN_BY_ADVERSARY} {unknown}",
-            *ASSUMPTIONS,
-        ),
+        assumptions=(f"{KNOWN_BY_ADVERSARY} {unknown}", *ASSUMPTIONS),
         details={
             "epsilon_low": audit.epsilon_low,
             "epsilon_claimed": float(audit.claimed.epsilon),

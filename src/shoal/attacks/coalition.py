@@ -428,9 +428,7 @@ def _list_victims(case: _CoalitionAttack) -> list[dict[str, Any]]:
     isolated = remaining.rows[shares.class_[others]] == 1
     numbers = {
         name: np.bincount(
-            shares.contributor[others],
-            shares.count[others] * counted,
-            shares.provider.size,
+            shares.contributor[others], shares.count[others] * counted, shares.provider.size
         )
         for name, counted in {"exposed": exposed, "isolated": isolated, "rows": 1}.items()
     }

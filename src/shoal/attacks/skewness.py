@@ -56,11 +56,7 @@ ASSUMPTIONS = (
 
 
 def skewness(
-    view: View,
-    *,
-    rng: np.random.Generator | None = None,
-    sure: Number = 0.5,
-    times: Number = 2,
+    view: View, *, rng: np.random.Generator | None = None, sure: Number = 0.5, times: Number = 2
 ) -> Finding:
     """Find the rows whose class makes their value likely, and much more so than the table.
 

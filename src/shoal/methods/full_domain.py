@@ -35,11 +35,7 @@ from shoal.kernels import rollup
 from shoal.methods._lattice.ladder import describe_levels, map_levels
 from shoal.methods._lattice.level_bounds import bound_rungs, explain_level_refusal
 from shoal.methods._lattice.node_costs import create_cost
-from shoal.methods._lattice.node_search import (
-    SearchBudget,
-    check_lattice_size,
-    create_search,
-)
+from shoal.methods._lattice.node_search import SearchBudget, check_lattice_size, create_search
 from shoal.methods._lattice.rolled_tables import RolledTables
 from shoal.methods._shared.progress import Progress
 from shoal.methods._shared.refusals import check_quasi

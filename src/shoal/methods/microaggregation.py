@@ -224,10 +224,7 @@ def _standardise(axis: Axis, codes: NDArray[Any], people: Numbers) -> NDArray[np
 
 
 def _assign_entries(
-    tally: Tally,
-    points: Points,
-    pieces: Pieces,
-    rng: np.random.Generator | None,
+    tally: Tally, points: Points, pieces: Pieces, rng: np.random.Generator | None
 ) -> Pieces:
     """The pieces of points as pieces of entries, people of one point being drawn."""
     class_, people = (column[np.lexsort(pieces[1::-1])] for column in pieces[1:])

@@ -178,11 +178,7 @@ class _Lifting:
 
     @classmethod
     def of(
-        cls,
-        tally: Tally,
-        ladders: list[tuple[Rung, ...]],
-        tested: Sequence[Combination],
-        k: int,
+        cls, tally: Tally, ladders: list[tuple[Rung, ...]], tested: Sequence[Combination], k: int
     ) -> _Lifting:
         losses = [_compute_losses(tally, column, rungs) for column, rungs in enumerate(ladders)]
         values = {combination: _count_distinct(tally, combination) for combination in tested}

@@ -14,12 +14,7 @@ from numpy.typing import NDArray
 
 from shoal.core.cells import Cells, cover_ranges
 from shoal.core.errors import UsageError
-from shoal.core.model import (
-    Model,
-    find_spoiling_classes,
-    list_joint_columns,
-    min_class_rows,
-)
+from shoal.core.model import Model, find_spoiling_classes, list_joint_columns, min_class_rows
 from shoal.core.tally import SUPPRESSED, Cut, Groups, Tally
 from shoal.core.theory.collusion import judge_by_halves
 from shoal.methods._shared.progress import Progress
