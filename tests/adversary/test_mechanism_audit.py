@@ -181,7 +181,9 @@ def true_answers(self, name, column):
 def test_true_values_in_place_of_answers_are_found_in_the_file(monkeypatch, tmp_path):
     asked = {"form": "randomised", "epsilon": 1, "rule": "k-anonymity k=3"}
     with monkeypatch.context() as mutant:
-        mutant.setattr("shoal.releases.forms.randomised.RandomisedDraft._answered", true_answers)
+        mutant.setattr(
+            "shoal.releases.forms.randomised.RandomisedDraft._draw_answers", true_answers
+        )
         shoal.publish(MANY, SCHEMA, out=tmp_path / "true", **asked)
     found = shoal.attack("auditing", tmp_path / "true", targets=MANY, runs=100)
     assert found.details["file"]["wrong"] == "too near"
