@@ -28,33 +28,8 @@ from numpy.typing import NDArray
 from shoal.core.labels import parse_period, read_range, read_set, to_position
 
 EMPTY_LABELS = frozenset(
-    (
-        "",
-        "?",
-        "-",
-        "--",
-        ".",
-        "na",
-        "n/a",
-        "#n/a",
-        "<na>",
-        "nan",
-        "nat",
-        "null",
-        "none",
-        "any",
-        "all",
-        "anything",
-        "everything",
-        "person",
-        "human",
-        "unknown",
-        "missing",
-        "suppressed",
-        "withheld",
-        "not released",
-        "not available",
-    )
+    ";?;-;--;.;na;n/a;#n/a;<na>;nan;nat;null;none;any;all;anything;everything;person;human;"
+    "unknown;missing;suppressed;withheld;not released;not available".split(";")
 )
 """How others write that a cell says nothing, in any case: sdcMicro suppresses with ``NA``."""
 

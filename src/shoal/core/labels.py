@@ -252,48 +252,22 @@ _CODES = re.compile(r"([A-Za-z])(\d{2,3})\s*[-–]\s*([A-Za-z])(\d{2,3})")
 _ROMAN = re.compile(r"(?:chapter |kapitel )?(x{0,3})(ix|iv|v?i{0,3})", re.IGNORECASE)
 _UNIT = re.compile(r"\s*(?:years?|yrs?|jahre?|y|kg|cm|mg|days?|tage?|%|€|\$|eur|usd)\.?$", re.I)
 
-_SCALES: tuple[tuple[tuple[str, ...], ...], ...] = (
-    (
-        ("xxxs",),
-        ("xxs",),
-        ("xs",),
-        ("s",),
-        ("m",),
-        ("l",),
-        ("xl",),
-        ("xxl", "2xl"),
-        ("xxxl", "3xl"),
-    ),
-    (("very small",), ("small",), ("medium", "middle"), ("large",), ("very large",)),
-    (
-        ("very low",),
-        ("low",),
-        ("medium", "moderate", "middle", "normal"),
-        ("high",),
-        ("very high",),
-    ),
-    (("minimal",), ("mild",), ("moderate",), ("severe",), ("critical", "very severe")),
-    (("never",), ("rarely", "seldom"), ("sometimes",), ("often",), ("always",)),
-    (("sehr niedrig",), ("niedrig", "gering"), ("mittel",), ("hoch",), ("sehr hoch",)),
-    (("leicht",), ("mittel", "mäßig"), ("schwer",)),
-)
-"""Words that have an order; those in one bracket mean the same place of it."""
-_ASIDE = frozenset(
-    (
-        "na",
-        "n/a",
-        "nan",
-        "unknown",
-        "not known",
-        "missing",
-        "other",
-        "others",
-        "refused",
-        "unbekannt",
-        "keine angabe",
-        "k.a.",
-        "andere",
+_SCALES = [
+    [place.split("/") for place in scale.split(" < ")]
+    for scale in (
+        "xxxs < xxs < xs < s < m < l < xl < xxl/2xl < xxxl/3xl",
+        "very small < small < medium/middle < large < very large",
+        "very low < low < medium/moderate/middle/normal < high < very high",
+        "minimal < mild < moderate < severe < critical/very severe",
+        "never < rarely/seldom < sometimes < often < always",
+        "sehr niedrig < niedrig/gering < mittel < hoch < sehr hoch",
+        "leicht < mittel/mäßig < schwer",
     )
+]
+"""Words that have an order; those between slashes mean the same place of it."""
+_ASIDE = frozenset(
+    "na;n/a;nan;unknown;not known;missing;other;others;refused;unbekannt;keine angabe;k.a.;"
+    "andere".split(";")
 )
 """Words that stand beside bands for those who are in none; they come last."""
 _MIN_WORDS = 3
