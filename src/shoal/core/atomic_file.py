@@ -72,7 +72,7 @@ def _remove_leftovers(path: Path) -> None:
                     path.with_name(name).unlink()
 
 
-def write_new_file(path: Path, content: bytes, mode: int = 0o666) -> None:
+def create_file(path: Path, content: bytes, mode: int = 0o666) -> None:
     """Write a file where there is none; it is on the disk when this returns."""
     try:
         with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
@@ -85,9 +85,9 @@ def write_new_file(path: Path, content: bytes, mode: int = 0o666) -> None:
         ) from None
 
 
-def write_new_json(path: Path, data: Mapping[str, Any], mode: int = 0o666) -> None:
+def create_json_file(path: Path, data: Mapping[str, Any], mode: int = 0o666) -> None:
     """Write JSON to a file where there is none."""
-    write_new_file(path, _json(data), mode)
+    create_file(path, _json(data), mode)
 
 
 def replace_json(path: Path, data: Mapping[str, Any]) -> None:

@@ -165,7 +165,7 @@ def hash_manifest(folder: Path) -> str:
 
 
 def _encode_manifest(manifest: Mapping[str, Any]) -> bytes:
-    """A manifest as ``write_new_json`` writes it."""
+    """A manifest as ``create_json_file`` writes it."""
     return f"{json.dumps(manifest, indent=2, ensure_ascii=False)}\n".encode()
 
 

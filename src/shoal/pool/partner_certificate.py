@@ -46,7 +46,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.core.atomic_file import write_new_file, write_new_json
+from shoal.core.atomic_file import create_file, create_json_file
 from shoal.core.errors import NotMetError
 from shoal.core.histogram import Contributions, Histogram
 from shoal.core.model import Model, list_joint_columns, min_class_rows, unwrap_rule
@@ -384,13 +384,13 @@ def _asks_for_several_values(part: Model) -> bool:
 def write_partner_files(folder: Path, facts: PartnerFacts) -> tuple[str, dict[str, str]]:
     """Write the certificate and the pages; returns the certificate's hash and the pages' files."""
     folder.mkdir(mode=0o700)
-    write_new_json(folder / CERTIFICATE, facts.certificate, 0o600)
+    create_json_file(folder / CERTIFICATE, facts.certificate, 0o600)
     signature = manifest.hash_file(folder / CERTIFICATE)
     certificate = pages.write_certificate({**facts.certificate, "hash": signature})
     files = name_page_files(facts.pages)
     texts = {files[name]: pages.write_provider_page(page) for name, page in facts.pages.items()}
     for file, text in {"certificate.html": certificate, **texts}.items():
-        write_new_file(folder / file, text.encode(), 0o600)
+        create_file(folder / file, text.encode(), 0o600)
     return signature, files
 
 

@@ -30,7 +30,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from shoal.core.atomic_file import replace_json, write_new_file, write_new_json
+from shoal.core.atomic_file import create_file, create_json_file, replace_json
 from shoal.core.errors import InputError, OutputError, UsageError
 from shoal.core.folder_lock import FolderBusyError, lock_folder
 from shoal.pool.agreement import EDITION, Agreement
@@ -96,7 +96,7 @@ class PoolFolder:
         partner = Partner(provider, file, rows.num_rows, signature, self.hash, content, one_row)
         after = replace(self, partners=(*self.others(provider), partner))
         try:
-            write_new_file(self.folder / PRIVATE / file, packed, 0o600)
+            create_file(self.folder / PRIVATE / file, packed, 0o600)
             write_partners(self.folder, self.hash, after.partners)
         finally:
             # By the list on disk: an interrupt may come after it was replaced.
@@ -153,7 +153,7 @@ def create_pool(place: Path, agreement: Agreement) -> PoolFolder:
     with folder.make_aside(place) as (root,):
         new = root / place.name
         (new / PRIVATE).mkdir(mode=0o700, parents=True)
-        write_new_json(new / AGREEMENT, agreement.to_json())
+        create_json_file(new / AGREEMENT, agreement.to_json())
         signature = manifest.hash_file(new / AGREEMENT)
         write_partners(new, signature, ())
         folder.move_into_place((new, place), replace=False)

@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from shoal.core.atomic_file import write_new_json
+from shoal.core.atomic_file import create_json_file
 from shoal.core.column import PUBLISHED_ROLES, Field, describe_marks
 from shoal.core.errors import NotMetError, UsageError
 from shoal.core.model import Model
@@ -629,7 +629,7 @@ def _write_verify_move(
             now = read_classified_rows(table, shown, private, **request.style.reading())
             _compare_with_earlier(frame, request, draft, before, now, key)
         manifest |= {"rows": verdict.rows, "classes": verdict.classes}
-        write_new_json(public / MANIFEST_NAME, manifest)
+        create_json_file(public / MANIFEST_NAME, manifest)
         private_facts = {
             "key": key.hex(),
             "input": origin,
@@ -644,7 +644,7 @@ def _write_verify_move(
         )
         facts |= {"repeats": ask_about_repeats(frame, request.schema)}
         companion = record.build_companion(request, verdict, facts, **private_facts)
-        write_new_json(private / folder.COMPANION, companion, 0o600)
+        create_json_file(private / folder.COMPANION, companion, 0o600)
         with admit_while_moving(
             request, Release(manifest, verdict, public, private), frame
         ) as admitted:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from shoal.core.atomic_file import write_new_json
+from shoal.core.atomic_file import create_json_file
 from shoal.core.column import describe_marks
 from shoal.core.errors import UsageError
 from shoal.core.release import EDITION, MANIFEST_NAME, Release, Verdict
@@ -94,11 +94,11 @@ def place_noise_release(
         manifest |= {"defused_cells": defused, **record.hash_files(table, None)}
         request.progress("verifying", 0, 1)
         verdict = recount_noise(table, manifest)
-        write_new_json(public / MANIFEST_NAME, manifest)
+        create_json_file(public / MANIFEST_NAME, manifest)
         companion = _build_companion(form, request, verdict, manifest, facts)
         companion |= {"key": key.hex(), "input": folder.fingerprint_source(frame, key)}
         companion |= sketch_for_companion(frame, request.schema)
-        write_new_json(private / folder.COMPANION, companion, 0o600)
+        create_json_file(private / folder.COMPANION, companion, 0o600)
         with admit_while_moving(
             request, Release(manifest, verdict, public, private), frame
         ) as admitted:
