@@ -21,7 +21,7 @@ from click.testing import CliRunner
 from tests import hanging
 
 import shoal
-from shoal.attacks import attacks
+from shoal.attacks import load_attacks
 from shoal.cli.main import main as command
 from shoal.core.column import ROLES
 from shoal.measures import measures
@@ -270,7 +270,7 @@ def test_a_theory_page_without_one_of_them_is_noticed():
 
 def members() -> list[str]:
     """Every model, method, attack and measure by its name."""
-    return [*registry(), *load_methods(), *attacks(), "auditing", *measures()]
+    return [*registry(), *load_methods(), *load_attacks(), "auditing", *measures()]
 
 
 @pytest.mark.parametrize("name", members())
@@ -298,7 +298,7 @@ def test_every_guarantee_and_every_attack_is_in_the_decision_guide():
     rows = re.findall(r"^\| \[([a-z-]+)\]\(theory/\1\.md\)(.*) \|$", table, re.MULTILINE)
     assert {name for name, _ in rows} >= set(registry())
     assert {rest.count(" | ") for _, rest in rows} == {7}
-    assert {name for name in attacks() if f"[{name}](theory/{name}.md)" not in table} == set()
+    assert {name for name in load_attacks() if f"[{name}](theory/{name}.md)" not in table} == set()
     asked = [quoted.partition(" ")[0] for quoted in re.findall(r'`"([a-z-]+ [^"]+)"`', text)]
     assert set(asked) == set(registry())  # what to type stands beside each
 

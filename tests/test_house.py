@@ -17,7 +17,7 @@ import pytest
 
 import shoal
 from shoal import testing
-from shoal.attacks import attacks, needs_of
+from shoal.attacks import get_attack_needs, load_attacks
 from shoal.core.axis import Axis
 from shoal.core.tally import Cut, Tally
 from shoal.core.theory.adversary_view import ReleaseView, Targets, View
@@ -315,7 +315,7 @@ OWN_RULE: dict[str, dict[str, Any]] = {
 """Methods that are made for one rule, and what they are checked with instead."""
 ROOT_MEASURES = {"suppressed": 0.0}
 """What one class of everybody gives, where it is not 1."""
-ROOMS = {"models": registry, "methods": load_methods, "attacks": attacks, "measures": measures}
+ROOMS = {"models": registry, "methods": load_methods, "attacks": load_attacks, "measures": measures}
 
 
 def members() -> list[tuple[str, str]]:
@@ -439,15 +439,15 @@ def test_measures_keep_their_contract(name):
     testing.check_measure(measures()[name], root=ROOT_MEASURES.get(name, 1.0), seeds=range(2))
 
 
-@pytest.mark.parametrize("name", sorted(attacks()))
+@pytest.mark.parametrize("name", sorted(load_attacks()))
 def test_attacks_keep_their_contract(name):
-    testing.check_attack(attacks()[name], *VIEWS[name], ordered=name == "order")
+    testing.check_attack(load_attacks()[name], *VIEWS[name], ordered=name == "order")
 
 
-@pytest.mark.parametrize("name", sorted(attacks()))
+@pytest.mark.parametrize("name", sorted(load_attacks()))
 def test_attacks_say_what_they_need(name):
     """Where a need is stated, an attack without it raises; the flow asks for it beforehand."""
-    wanted = needs_of(name)
+    wanted = get_attack_needs(name)
     assert 1 <= wanted.releases <= (wanted.max_releases or wanted.releases)
     lacking = [
         ("people", wanted.people),
@@ -457,10 +457,10 @@ def test_attacks_say_what_they_need(name):
     for part, needed in lacking:
         if needed:
             with pytest.raises(shoal.ShoalError):
-                attacks()[name](view(wanted.releases, **{part: None}))
+                load_attacks()[name](view(wanted.releases, **{part: None}))
     if wanted.sensitive:
         with pytest.raises(shoal.ShoalError):
-            attacks()[name](view(wanted.releases, sensitive=None))
+            load_attacks()[name](view(wanted.releases, sensitive=None))
     if wanted.releases > 1:
         with pytest.raises(shoal.ShoalError):
-            attacks()[name](view(1))
+            load_attacks()[name](view(1))

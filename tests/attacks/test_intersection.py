@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from shoal.attacks import needs_of
+from shoal.attacks import get_attack_needs
 from shoal.attacks._shared import value_evidence
 from shoal.attacks._shared.candidate_classes import locate
 from shoal.attacks.intersection import PVP_CANDIDATES, intersection
@@ -667,7 +667,10 @@ def test_a_finding_says_everything_and_names_nothing():
 
 def test_an_attack_that_cannot_run_raises():
     view = random_view(0)
-    assert (needs_of("intersection").releases, needs_of("intersection").people) == (2, True)
+    assert (get_attack_needs("intersection").releases, get_attack_needs("intersection").people) == (
+        2,
+        True,
+    )
     with pytest.raises(InputError, match="two releases"):
         intersection(replace(view, releases=view.releases[:1]))
     with pytest.raises(UsageError, match="people to look for"):

@@ -12,7 +12,7 @@ import pytest
 
 import shoal
 from shoal.adversary.context import build_context
-from shoal.attacks import needs_of
+from shoal.attacks import get_attack_needs
 from shoal.attacks.homogeneity import homogeneity
 from shoal.attacks.intersection import intersection
 from shoal.attacks.linking import linking
@@ -168,22 +168,24 @@ def test_the_companion_says_whose_rows_are_whose(tmp_path):
     hashes = hash_person_values(["ann", "bob"], b"key").to_pylist()
     keyed = KeyedPersons(b"key", pa.array([hashes[i % 2] for i in range(4)]))
     (published,) = (
-        build_context([replace(seen, keyed=keyed)]).view([0], needs_of("homogeneity")).releases
+        build_context([replace(seen, keyed=keyed)])
+        .view([0], get_attack_needs("homogeneity"))
+        .releases
     )
     assert (published.persons, published.people.tolist()) == (2, [2])
     assert published.person.tolist() == [0, 1, 0, 1]
-    alone = build_context([seen]).view([0], needs_of("homogeneity")).releases[0]
+    alone = build_context([seen]).view([0], get_attack_needs("homogeneity")).releases[0]
     assert alone.person is None
     empty = KeyedPersons(b"key", pa.array([hash_missing_person(b"key"), *hashes, hashes[0]]))
     with pytest.raises(InputError, match="the person is empty"):
-        build_context([replace(seen, keyed=empty)]).view([0], needs_of("homogeneity"))
+        build_context([replace(seen, keyed=empty)]).view([0], get_attack_needs("homogeneity"))
     counterfeit = KeyedPersons(
         b"key",
         pa.array([hash_counterfeit_person(b"key"), hash_counterfeit_person(b"key"), *hashes]),
     )
     (published,) = (
         build_context([replace(seen, keyed=counterfeit)])
-        .view([0], needs_of("homogeneity"))
+        .view([0], get_attack_needs("homogeneity"))
         .releases
     )
     assert published.person is None

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from shoal.attacks import attacks
+from shoal.attacks import load_attacks
 from shoal.cli.attack import command
 from shoal.data import bundled
 
@@ -113,7 +113,7 @@ def test_what_is_wrong_is_said(shoal, ganta, words, code, fact):
 
 def test_help_names_every_attack(shoal):
     text = " ".join((command.help or "").split())
-    assert all(name in text for name in (*attacks(), "red-team"))
+    assert all(name in text for name in (*load_attacks(), "red-team"))
     assert "--same-table" in shoal("attack", "--help").stdout
 
 

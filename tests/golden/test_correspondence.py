@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.attacks import release_views as releases
 
-from shoal.attacks import attacks
+from shoal.attacks import load_attacks
 
 FIG = releases.golden("sweeney_fig4_5")
 ADDED = FIG["temporal"]["added_released"]
@@ -18,7 +18,7 @@ def sweeney(second):
 
 @pytest.mark.parametrize("name", ["forward", "cross"])
 def test_example_7_cracks_the_same_two_people_as_the_join(name):
-    finding = attacks()[name](sweeney(FIG["GT3"] + ADDED))
+    finding = load_attacks()[name](sweeney(FIG["GT3"] + ADDED))
     assert (finding.people, finding.exposed, finding.sure) == (12, 2, 1)
     assert finding.details["could_be_exposed"] == 2
     assert (finding.details["k_before"], finding.details["k_after"]) == (2, 1)
@@ -28,13 +28,13 @@ def test_example_7_cracks_the_same_two_people_as_the_join(name):
 
 
 def test_example_7_leaves_the_two_newcomers_to_each_other():
-    finding = attacks()["backward"](sweeney(FIG["GT3"] + ADDED))
+    finding = load_attacks()["backward"](sweeney(FIG["GT3"] + ADDED))
     assert (finding.people, finding.exposed, finding.sure) == (2, 0, 0.5)
 
 
 @pytest.mark.parametrize("name", ["forward", "cross", "backward"])
 def test_the_first_release_with_new_rows_added_gives_nobody_away(name):
-    finding = attacks()[name](sweeney(FIG["GT1"] + ADDED))
+    finding = load_attacks()[name](sweeney(FIG["GT1"] + ADDED))
     assert (finding.exposed, finding.details["most_cracked"]) == (0, 0)
 
 
@@ -59,7 +59,7 @@ def countries():
     ],
 )
 def test_by_hand(name, people, exposed, worst, cracked):
-    finding = attacks()[name](countries())
+    finding = load_attacks()[name](countries())
     assert (finding.people, finding.exposed, finding.worst) == (people, exposed, worst)
     assert (finding.witness["cracked"], finding.witness["left"]) == (cracked, 1)
     assert (finding.details["k_before"], finding.details["k_after"]) == (5, 1)

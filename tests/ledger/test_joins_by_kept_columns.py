@@ -181,7 +181,7 @@ def test_what_three_say_by_a_kept_column_is_not_evaluated_without_the_people(led
 
 
 def test_too_many_combinations_are_not_evaluated(ledger, monkeypatch):
-    monkeypatch.setattr("shoal.attacks._shared.shared_rows.MAX_COMBINATIONS", 0)
+    monkeypatch.setattr("shoal.attacks._shared.joined_rows.MAX_COMBINATIONS", 0)
     ledger.add_foreign(ward("AABBCC", "pqpqpq"), schema=SCHEMA, by="a hospital")
     judged = ledger.judge(ward("AABBCC", "pqpqpq", age="[30-49]"), schema=SCHEMA)
     assert not judged.admitted

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import shoal
-from shoal.attacks import attacks
+from shoal.attacks import load_attacks
 from shoal.core.axis import Axis
 from shoal.core.errors import InputError, NotMetError, UsageError
 from shoal.core.release import Finding, Judgement, Verdict
@@ -245,17 +245,17 @@ def test_public_words_are_from_a_closed_list():
     words = "Harbour clinic: see --targets secret.csv"
     findings = [
         finding(attack=name, assumptions=(words,), defence=words, example=words, sentence=words)
-        for name in attacks()
+        for name in load_attacks()
     ]
     written_freely = evidence(
         findings=(*findings, finding(attack="own attack", defence=words)),
-        skipped=(*((f"{name} with release 3", words) for name in attacks()), ("own", words)),
+        skipped=(*((f"{name} with release 3", words) for name in load_attacks()), ("own", words)),
     )
     public = texts(build_release_page(redact_evidence(written_freely)))
     assert "Harbour" not in public
     assert "secret.csv" not in public
     assert "--targets" not in public
-    for name in attacks():
+    for name in load_attacks():
         assert ATTACK_WORDING[name].assumptions[0] in public
         assert (ATTACK_WORDING[name].defence in public) == (
             name != "coalition"

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import shoal
-from shoal.attacks import attacks
+from shoal.attacks import load_attacks
 from shoal.core.errors import UsageError
 from shoal.core.release import Finding
 from shoal.verbs.red_team import RedTeam, measure_harm, red_team
@@ -28,7 +28,7 @@ def test_without_targets_only_what_needs_none_runs(pair):
     found = red_team(pair[:1])
     assert names(found) == {"coalition", "homogeneity", "skewness"}
     reasons = dict(found.skipped)
-    assert names(found) | set(reasons) == set(attacks())
+    assert names(found) | set(reasons) == set(load_attacks())
     assert "--targets" in reasons["linking"]
     assert "second release" in reasons["order"]
     assert "second release" in reasons["complementary"]
@@ -42,7 +42,7 @@ def test_with_everything_all_run(town, pair):
     found = red_team(
         pair, targets=town.table, schema=town.schema(), relation="same table", worlds=20
     )
-    assert names(found) == set(attacks()) - SUPPOSED - OVER_TIME
+    assert names(found) == set(load_attacks()) - SUPPOSED - OVER_TIME
     skipped = dict(found.skipped)
     assert "--pieces" in skipped.pop("background")  # it supposes knowledge, and none was named
     assert "--l" in skipped.pop("worst-pair")

@@ -13,7 +13,7 @@ import numpy as np
 from shoal.adversary.caveats import add_caveats, add_insider
 from shoal.adversary.context import AttackContext
 from shoal.adversary.mechanism_audit import AUDITING
-from shoal.attacks import attacks, needs_of
+from shoal.attacks import get_attack_needs, load_attacks
 from shoal.core.errors import InputError, ShoalError, UsageError
 from shoal.core.release import Finding, wilson_interval
 from shoal.core.theory.adversary_view import Needs, NobodyFoundError, View
@@ -65,43 +65,43 @@ def as_column_names(on: str | Sequence[str] | None) -> tuple[str, ...]:
 
 def list_attack_options(name: str) -> set[str]:
     """The options that an attack has of its own."""
-    return set(signature(attacks()[name]).parameters) - GIVEN_TO_ALL
+    return set(signature(load_attacks()[name]).parameters) - GIVEN_TO_ALL
 
 
 def list_own_options(name: str) -> set[str]:
     """The options that no other attack has."""
     return list_attack_options(name).difference(
-        *(list_attack_options(other) for other in attacks() if other != name)
+        *(list_attack_options(other) for other in load_attacks() if other != name)
     )
 
 
 def resolve_needs(name: str, options: Mapping[str, Any]) -> Needs:
     """What an attack needs, as it was asked: people's names only where an option speaks of them."""
-    needs = needs_of(name)
+    needs = get_attack_needs(name)
     return needs if options.get(needs.name_option) else replace(needs, name_option="")
 
 
 def check_attack_options(name: str, options: Mapping[str, Any]) -> None:
     """Refuse an attack, an option of it, or an option's value, that there is not."""
-    known = [*attacks(), AUDITING, RED_TEAM]
+    known = [*load_attacks(), AUDITING, RED_TEAM]
     if name not in known:
         close = difflib.get_close_matches(name, known, n=1)
         hint = f"did you mean {close[0]!r}?" if close else f"the attacks are: {', '.join(known)}."
         raise UsageError(f"There is no attack {name!r}.", hint)
-    names = list(attacks()) if name == RED_TEAM else [name]
+    names = list(load_attacks()) if name == RED_TEAM else [name]
     allowed = set[str]().union(*(list_attack_options(attack) for attack in names))
     if unknown := sorted(set(options) - allowed):
         hint = f"the options are: {', '.join(sorted(allowed))}." if allowed else "leave it out."
         raise UsageError(f"{name} has no option {unknown[0]!r}.", hint)
     for attack in names:
-        for option, check in getattr(getmodule(attacks()[attack]), "OPTIONS", {}).items():
+        for option, check in getattr(getmodule(load_attacks()[attack]), "OPTIONS", {}).items():
             if option in options:
                 check(options[option])
 
 
 def find_usage_error(name: str, count: int, relation: str, people: bool) -> UsageError | None:
     """What is wrong with what an attack is given, before anything is read; None: nothing."""
-    needs = needs_of(name)
+    needs = get_attack_needs(name)
     words = RELATIONS[needs.relation][0] if needs.relation else _RELEASE_COUNTS[needs.releases]
     if count < needs.releases:
         return UsageError(f"{name} needs {words}.", "give a second release.")
@@ -126,7 +126,7 @@ def find_unmet_need(
     name: str, context: AttackContext, which: Sequence[int], request: AttackRequest
 ) -> UsageError | None:
     """What an attack needs that these releases do not have; None: nothing."""
-    needs, releases = needs_of(name), [context.releases[i] for i in which]
+    needs, releases = get_attack_needs(name), [context.releases[i] for i in which]
     names_column = request.columns or any(release.schema.sensitive for release in releases)
     if needs.sensitive and not names_column:
         return UsageError(
@@ -242,7 +242,7 @@ def attack_view(name: str, context: AttackContext, view: View, request: AttackRe
     Everybody who holds a column that is shared may use it, or leave it out: it may have changed,
     or only be called alike.
     """
-    needs = needs_of(name)
+    needs = get_attack_needs(name)
     finding, view = _find_strongest(name, view, request)
     control_view = (
         context.view_control_group(view) if context.control is not None and view.people else None
@@ -297,7 +297,7 @@ def _find_strongest(name: str, view: View, request: AttackRequest) -> tuple[Find
 def _call_attack(name: str, view: View, request: AttackRequest) -> Finding:
     allowed = list_attack_options(name)
     options = {key: value for key, value in request.options.items() if key in allowed}
-    return attacks()[name](view, rng=np.random.default_rng(request.seed), **options)
+    return load_attacks()[name](view, rng=np.random.default_rng(request.seed), **options)
 
 
 def _measure_control(name: str, view: View, request: AttackRequest) -> float:

@@ -14,7 +14,7 @@ from shoal.core.release import Finding
 from shoal.core.theory.adversary_view import Needs
 
 
-def attacks() -> dict[str, Callable[..., Finding]]:
+def load_attacks() -> dict[str, Callable[..., Finding]]:
     """Every attack by its name on the command line."""
     names = sorted(module.name for module in iter_modules(__path__) if not module.ispkg)
     return {
@@ -22,7 +22,7 @@ def attacks() -> dict[str, Callable[..., Finding]]:
     }
 
 
-def needs_of(name: str) -> Needs:
+def get_attack_needs(name: str) -> Needs:
     """What an attack needs before it can run."""
     module = import_module(f"{__name__}.{name.replace('-', '_')}")
     stated: Needs = module.NEEDS

@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.attacks._shared.exchanged_values import find_uniform_answers, shows_answers
+from shoal.attacks._shared.randomised_answers import find_uniform_answers, shows_answers
 from shoal.attacks._shared.repeated_people import find_certain_by_classes, find_certain_by_number
 from shoal.core.histogram import Histogram
 from shoal.core.model import is_at_most

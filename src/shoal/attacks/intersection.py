@@ -35,7 +35,7 @@ one in which the person's may be missing. Of whom no release says anything is co
 
 Where values may have been exchanged for others (randomised response) no value is excluded: what is
 told is how strongly each is believed, by Bayes' rule, and the bound
-(``shoal.attacks._shared.exchanged_values``).
+(``shoal.attacks._shared.randomised_answers``).
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ from shoal.attacks._shared.candidate_classes import (
     looks_like_means,
     resolve_location,
 )
-from shoal.attacks._shared.exchanged_values import intersect_answers, shows_answers
+from shoal.attacks._shared.randomised_answers import intersect_answers, shows_answers
 from shoal.attacks._shared.repeated_people import RemainingValues
 from shoal.attacks._shared.value_evidence import (
     ValueEvidence,

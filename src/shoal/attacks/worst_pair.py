@@ -32,7 +32,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.attacks._shared.exchanged_values import bound_pair_of_answers, shows_answers
+from shoal.attacks._shared.randomised_answers import bound_pair_of_answers, shows_answers
 from shoal.attacks._shared.row_links import describe_class
 from shoal.attacks._shared.value_evidence import collect_class_values
 from shoal.core.cells import find_meeting_classes, meet

@@ -19,7 +19,7 @@ then either.
 It does not see releases that the ledger was not told of, nor columns that are called differently.
 What several earlier releases tell at once is judged in ``joint_judgement``.
 
-Columns that both keep join their rows: what is left then is worked out too (``shared_rows``), and
+Columns that both keep join their rows: what is left then is worked out too (``joined_rows``), and
 the worse of the two counts. What cannot be worked out so is not evaluated.
 """
 
@@ -40,7 +40,7 @@ from shoal.adversary.runner import (
     run_attack,
 )
 from shoal.adversary.targets import PeopleTable, find_rows_of_people, read_people_table
-from shoal.attacks._shared.shared_rows import JoinedRows
+from shoal.attacks._shared.joined_rows import JoinedRows
 from shoal.core.errors import InputError, UsageError
 from shoal.core.release import Finding
 from shoal.core.schema import Schema

@@ -10,9 +10,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from shoal.adversary.runner import RELATIONS
-from shoal.attacks import attacks, needs_of
+from shoal.attacks import get_attack_needs, load_attacks
 from shoal.attacks._shared.candidate_classes import LOCATIONS
-from shoal.attacks._shared.exchanged_values import ANSWERS, DEFENCE, LIMITS
+from shoal.attacks._shared.randomised_answers import ANSWERS, DEFENCE, LIMITS
 from shoal.core.release import Finding
 from shoal.reports.format import join_all_names
 
@@ -176,9 +176,9 @@ def explain_unmet_needs(attack: str, had: Collection[str] = ()) -> str:
     ``had`` are the needs that were met, as `Needs` names them.
     """
     failed = "It could not be carried out on what was given."
-    if _find_base_name(attack) not in attacks():
+    if _find_base_name(attack) not in load_attacks():
         return failed
-    needs = needs_of(_find_base_name(attack))
+    needs = get_attack_needs(_find_base_name(attack))
     several = RELATIONS[needs.relation][0] if needs.relation else "two releases"
     parts = {
         f"{several} that fit together": needs.releases > 1,
@@ -199,17 +199,27 @@ SEVERAL_CLASSES_DECIDED = (
 
 def remakes_classes(attack: str) -> bool:
     """Whether an attack makes classes again, as their publisher did."""
-    return _find_base_name(attack) in attacks() and needs_of(_find_base_name(attack)).method
+    return (
+        _find_base_name(attack) in load_attacks()
+        and get_attack_needs(_find_base_name(attack)).method
+    )
 
 
 def is_by_insiders(attack: str) -> bool:
     """Whether an attack is of those who provided the rows: no matter for the public."""
-    return _find_base_name(attack) in attacks() and needs_of(_find_base_name(attack)).provider
+    return (
+        _find_base_name(attack) in load_attacks()
+        and get_attack_needs(_find_base_name(attack)).provider
+    )
 
 
 def explain_unfit_for_answers(attack: str) -> str:
     """Why an attack has nothing to say of answers; empty: it has."""
-    needs = needs_of(_find_base_name(attack)) if _find_base_name(attack) in attacks() else None
+    needs = (
+        get_attack_needs(_find_base_name(attack))
+        if _find_base_name(attack) in load_attacks()
+        else None
+    )
     if needs is None or needs.reads_answers or not needs.sensitive:
         return ""
     return "It takes published values for people's own, and here they are answers."
@@ -236,9 +246,9 @@ def explain_unfit_for_buckets(attack: str, others: int) -> str:
 
     ``others`` are the releases that were given beside them.
     """
-    if _find_base_name(attack) not in attacks():
+    if _find_base_name(attack) not in load_attacks():
         return ""
-    needs = needs_of(_find_base_name(attack))
+    needs = get_attack_needs(_find_base_name(attack))
     if needs.releases > 1:
         return "Buckets cannot be compared with other tables." if others else ""
     if needs.provider:

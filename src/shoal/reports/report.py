@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from shoal.adversary.context import build_context
 from shoal.adversary.runner import RED_TEAM, AttackRequest, check_attack_options, describe_error
-from shoal.attacks import attacks, needs_of
+from shoal.attacks import get_attack_needs, load_attacks
 from shoal.core.column import PUBLISHED_ROLES, Column
 from shoal.core.errors import UsageError
 from shoal.core.hierarchy import Flat
@@ -467,8 +467,8 @@ def _run_attacks(
     ).sampled(sample, request.seed)
     findings: list[Finding] = []
     skipped: list[tuple[str, str]] = []
-    for number, name in enumerate(attacks()):
-        progress("attacking", number, len(attacks()))
+    for number, name in enumerate(load_attacks()):
+        progress("attacking", number, len(load_attacks()))
         for group in _group_releases(name, len(releases)):
             is_pair = 1 < len(group) < len(releases)
             label = f"{name} with release {group[1] + 1}" if is_pair else name
@@ -487,8 +487,8 @@ def _group_releases(name: str, count: int) -> list[tuple[int, ...]]:
 
     It comes last where an attack counts the rows of the last: the report is about the first.
     """
-    max_releases = needs_of(name).max_releases
-    if needs_of(name).targets_last_release and count > 1:
+    max_releases = get_attack_needs(name).max_releases
+    if get_attack_needs(name).targets_last_release and count > 1:
         return [(*range(1, count), 0)]
     if max_releases is None or count <= max_releases:
         return [tuple(range(count))]

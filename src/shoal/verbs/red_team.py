@@ -26,7 +26,7 @@ from shoal.adversary.runner import (
     list_own_options,
     run_attack,
 )
-from shoal.attacks import attacks, needs_of
+from shoal.attacks import get_attack_needs, load_attacks
 from shoal.core.errors import InputError, UsageError
 from shoal.core.release import EDITION, Finding, to_json_object
 from shoal.core.schema import Schema
@@ -178,8 +178,8 @@ def red_team(
     context = context.sampled(sample, seed)
     findings: list[Finding] = []
     skipped: list[tuple[str, str]] = []
-    for i, name in enumerate(attacks()):
-        progress("attacking", i, len(attacks()))
+    for i, name in enumerate(load_attacks()):
+        progress("attacking", i, len(load_attacks()))
         for release_numbers in _group_releases(name, len(context.releases)):
             prefix = _name_releases(context, release_numbers)
             outcome = attempt_attack(name, context, release_numbers, request)
@@ -203,8 +203,8 @@ def _group_releases(name: str, count: int) -> list[tuple[int, ...]]:
     One that counts the rows of the last release takes each with all that were given before it, so
     that every combination of releases is looked at, and nobody's rows are left out.
     """
-    max_releases = needs_of(name).max_releases
-    if needs_of(name).targets_last_release and count > 1:
+    max_releases = get_attack_needs(name).max_releases
+    if get_attack_needs(name).targets_last_release and count > 1:
         return [tuple(range(number)) for number in range(2, count + 1)]
     if max_releases is None or count <= max_releases:
         return [tuple(range(count))]
@@ -268,7 +268,7 @@ def _has_own_option(name: str, options: Mapping[str, Any]) -> bool:
 
 def _find_unstated_supposition(name: str, options: Mapping[str, Any]) -> UsageError | None:
     """Nobody is shown to know what it supposes: whoever wants it in the ranking says so."""
-    option = needs_of(name).supposition_option
+    option = get_attack_needs(name).supposition_option
     if not option or _has_own_option(name, options):
         return None
     return UsageError(f"{name} supposes what nobody is shown to know.", f"say how much: {option}.")
@@ -276,7 +276,7 @@ def _find_unstated_supposition(name: str, options: Mapping[str, Any]) -> UsageEr
 
 def _find_unstated_relation(name: str, count: int, relation: str) -> UsageError | None:
     """Nobody said that the releases are of one table: an attack that assumes it would mislead."""
-    needs = needs_of(name)
+    needs = get_attack_needs(name)
     if not needs.relation or relation == needs.relation or count < needs.releases:
         return None
     words, flag = RELATIONS[needs.relation]

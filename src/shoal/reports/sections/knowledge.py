@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from shoal.adversary.context import AttackContext, build_context
 from shoal.adversary.runner import AttackRequest, attack_view, describe_error
-from shoal.attacks import needs_of
+from shoal.attacks import get_attack_needs
 from shoal.core.errors import InputError, UsageError
 from shoal.core.histogram import Histogram
 from shoal.core.model import parse_whole_number, unwrap_rule
@@ -179,7 +179,7 @@ def examine_knowledge(
 def _examine_column(
     context: AttackContext, column: str, pieces: int, rules: Sequence[CkSafety], seed: int
 ) -> KnowledgeEvidence:
-    view = context.view((0,), replace(needs_of(ATTACK), name_option=""), column)
+    view = context.view((0,), replace(get_attack_needs(ATTACK), name_option=""), column)
     assert view.sensitive is not None
     h = view.releases[0].histogram(view.sensitive)
     groups = Groups(h.rows, (h,))

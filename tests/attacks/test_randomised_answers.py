@@ -22,7 +22,7 @@ from shoal.attacks._shared.answer_beliefs import (
     predict_by_class,
     predict_by_everybody,
 )
-from shoal.attacks._shared.exchanged_values import OTHERS, _AdversaryBeliefs
+from shoal.attacks._shared.randomised_answers import OTHERS, _AdversaryBeliefs
 from shoal.attacks.homogeneity import homogeneity
 from shoal.attacks.intersection import intersection
 from shoal.attacks.worst_pair import worst_pair
