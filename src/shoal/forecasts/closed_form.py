@@ -62,12 +62,10 @@ def estimate_by_closed_form(
         raise UsageError("together is a share between 0 and 1.", f"write for example {TOGETHER}.")
     membership = _compute_membership(scenario)
     somewhere = float(membership.sum())
-    exposed = _compute_exposure(
-        ours, local, scenario, together, membership / somewhere if somewhere else membership
-    )
-    classes = 1 - _compute_safety(
-        ours, exposed, somewhere, together * _compute_meeting_chance(scenario, somewhere)
-    )
+    given_somewhere = membership / somewhere if somewhere else membership
+    exposed = _compute_exposure(ours, local, scenario, together, given_somewhere)
+    meeting = _compute_meeting_chance(scenario, somewhere)
+    classes = 1 - _compute_safety(ours, exposed, somewhere, together * meeting)
     details = {**local.description, "together": together}
     assumptions = (
         *list_closed_form_assumptions(ours, together),

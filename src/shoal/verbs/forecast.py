@@ -7,7 +7,7 @@ publishers are supposed, and each estimator answers for every sensitive column.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -152,70 +152,44 @@ def forecast(
         "original": original is not None,
         "population": population is not None,
     }
-    each = _forecast_columns(
-        all_columns, OverlapEnds.of(scenario, same_people), (method, rule), settings, progress
-    )
+    # Unless stated, both ends of how the people of several others coincide.
+    unstated = (1.0, 0.0) if others > 1 else (0.0,)
+    ends = unstated if same_people is None else (same_people,)
+    scenarios = [replace(scenario, same_people=share) for share in ends]
+    each = _forecast_columns(all_columns, scenarios, (method, rule), settings, progress)
     result = select_worst_forecast(each)
     if out is not None:
         result.page().write(out)
     return result
 
 
-@dataclass(frozen=True)
-class OverlapEnds:
-    """What is supposed of the others, once for each way in which their people may coincide."""
-
-    each: tuple[OverlapScenario, ...]
-
-    @classmethod
-    def of(cls, scenario: OverlapScenario, same_people: float | None) -> OverlapEnds:
-        """As stated; both ends where there are several others and nothing is stated."""
-        several = scenario.others > 1
-        ends = ((1.0, 0.0) if several else (0.0,)) if same_people is None else (same_people,)
-        return cls(tuple(replace(scenario, same_people=share) for share in ends))
-
-
 def _forecast_columns(
     release: OurRelease,
-    ends: OverlapEnds,
+    scenarios: Sequence[OverlapScenario],
     publishing: tuple[str | None, Model | str | None],
     settings: Mapping[str, Any],
     progress: Progress,
 ) -> list[Forecast]:
+    """The forecast of each column, by the worst of the scenarios."""
     forecasts = []
+    draws = int(settings["repeats"]), int(settings["seed"])
     for read in release.each:
         publisher = suppose_publisher(
             read.published, read.ours, *publishing, several=bool(release.by_column)
         )
-        draws = int(settings["repeats"]), int(settings["seed"])
         local = fit_local_distribution(read.ours, cut_coarse_partitions(read.ours))
-        ends_tried = [
-            (
-                _estimate_risk(
-                    read, local, scenario, publisher, draws, (i, len(ends.each)), progress
-                ),
-                scenario,
-            )
-            for i, scenario in enumerate(ends.each)
-        ]
-        estimates, scenario = max(ends_tried, key=lambda end: end[0][0].risk)
-        compared = _compare_ends(ends_tried)
+        tried = []
+        for i, scenario in enumerate(scenarios):
+            turn = (i, len(scenarios))
+            estimates = _estimate_risk(read, local, scenario, publisher, draws, turn, progress)
+            tried.append((estimates, scenario))
+        risks = {f"{end.same_people:g}": estimates[0].risk for estimates, end in tried}
+        compared = {"by_same_people": risks} if len(tried) > 1 else {}
+        estimates, scenario = max(tried, key=lambda end: end[0][0].risk)
         forecasts.append(
             _build_forecast(read, scenario, publisher, estimates, {**settings, **compared})
         )
     return forecasts
-
-
-def _compare_ends(
-    ends_tried: Sequence[tuple[Sequence[ExposureEstimate], OverlapScenario]],
-) -> dict[str, Any]:
-    if len(ends_tried) < 2:
-        return {}
-    return {
-        "by_same_people": {
-            f"{end.same_people:g}": estimates[0].risk for estimates, end in ends_tried
-        }
-    }
 
 
 def _build_forecast(
@@ -225,7 +199,7 @@ def _build_forecast(
     estimates: Sequence[ExposureEstimate],
     options: Mapping[str, Any],
 ) -> Forecast:
-    ours = read.ours
+    ours, distinct = read.ours, read.ours.nonblank_histogram.distinct
     settings = {
         "overlap": scenario.overlap,
         "people": scenario.shared(ours.people),
@@ -248,12 +222,7 @@ def _build_forecast(
         ours.classes,
         {estimate.name: estimate for estimate in estimates},
         _list_exposed(read, estimates[0]),
-        int(
-            (
-                (ours.nonblank_histogram.distinct > 0)
-                & (ours.nonblank_histogram.distinct < scenario.l)
-            ).sum()
-        ),
+        int(((distinct > 0) & (distinct < scenario.l)).sum()),
         settings,
         (
             *read.suppositions,
@@ -312,7 +281,7 @@ def _estimate_risk(
 ) -> list[ExposureEstimate]:
     """The simulation, which is the default, the closed form, and both readings of the paper.
 
-    ``drawn``: how many repeats, by which seed; ``turn``: which of so many simulations this is.
+    ``draws``: how many repeats, by which seed; ``turn``: which of so many simulations this is.
     """
     progress("estimating", 0, 1)
     ours, (repeats, seed), (before, runs) = read.ours, draws, turn
