@@ -267,6 +267,7 @@ def publish(
     True
     """
     check_form_name(form)
+    earlier = list_earlier(after)
     of_rows: dict[str, Any] = {
         "rule": rule,
         "method": method,
@@ -274,7 +275,7 @@ def publish(
         "hold_back": hold_back,
         "population": population,
         "based_on": based_on,
-        "after": list_earlier(after),
+        "after": earlier,
         "like": like,
         "auto_hierarchies": auto_hierarchies,
         "accept_keep": accept_keep,
@@ -303,10 +304,10 @@ def publish(
         lambda: _build_request(parameters, **of_rows, **common, one_row=one_row)
     )
     check_request(
-        *(_list_checks(request, after) if error is None else [partial(raise_if_error, error)]),
+        *(_list_checks(request, earlier) if error is None else [partial(raise_if_error, error)]),
         tables=[source],
         files=[population],
-        releases=[based_on, like, *list_earlier(after)],
+        releases=[based_on, like, *earlier],
         schema=schema,
         some_columns=like is not None,
         rules=[rule] if isinstance(rule, str) else [],
@@ -319,7 +320,7 @@ def publish(
         reading=reading,
     )
     with open_ledger(request) as recordable:
-        return _read_and_publish(source, recordable, after)
+        return _read_and_publish(source, recordable, earlier)
 
 
 def _build_request(
@@ -329,33 +330,21 @@ def _build_request(
     rule: Model | str | None,
     method: str | None,
     form: str,
-    two_tables: bool,
-    hold_back: float,
-    held_back_as: str,
-    accept_keep: bool,
-    population: Any,
     based_on: Any,
     after: Sequence[Any],
     like: Any,
     auto_hierarchies: bool,
     epsilon: Number | None,
     delta: Number,
-    seed: int | None,
     place: OutputPlace,
-    replace: bool,
-    ledger: Any,
     admission: Mapping[str, Any] | None,
-    csv_style: str,
     reading: Mapping[str, Any] | None,
     one_row: str | None,
-    progress: Progress,
+    **as_given: Any,
 ) -> Request:
     if like is not None:
-        check_not_combined(
-            {"method": method, "based_on": based_on, "after": after, **parameters},
-            form,
-            auto_hierarchies,
-        )
+        combined = {"method": method, "based_on": based_on, "after": after, **parameters}
+        check_not_combined(combined, form, auto_hierarchies)
         like = read_recoding(like)
         schema, rule = like.schema(schema), like.rule if rule is None else rule
         method, parameters = like.method, like.parameters
@@ -370,31 +359,22 @@ def _build_request(
         method=method,
         parameters=parameters,
         form=form,
-        two_tables=two_tables,
-        hold_back=hold_back,
-        held_back_as=held_back_as,
-        accept_keep=accept_keep,
-        population=population,
         based_on=based_on,
         like=like,
         auto_hierarchies=auto_hierarchies,
         spend=parse_optional_spend(epsilon, delta),
-        seed=seed,
         out=place.out,
         companion=place.companion,
         format=place.format,
-        csv_style=csv_style,
-        replace=replace,
-        ledger=ledger,
         admission=admission or {},
         reading=reading or {},
         one_row=parse_one_row(one_row, schema),
-        progress=progress,
+        **as_given,
     )
 
 
-def _read_and_publish(source: Any, request: Request, after: Any) -> Release:
-    schema = _schema_after(request, after)
+def _read_and_publish(source: Any, request: Request, earlier: Sequence[Any]) -> Release:
+    schema = _schema_after(request, earlier)
     replaced = note_replaced_release(request.out, request.replace)
     request.progress("reading", 0, 1)
     with ExitStack() as stack:
@@ -419,11 +399,9 @@ def _read_and_publish(source: Any, request: Request, after: Any) -> Release:
     sensitive = [] if request.form == RANDOMISED else [column.name for column in schema.sensitive]
     unjudged = find_unjudged_columns(request.rule, sensitive)
     notes += [describe_unjudged_columns(unjudged)] if unjudged else []
-    release = replace_fields(
-        release, private={**release.private, "unjudged": unjudged, "repeats": repeats}
-    )
-    release = replace_fields(release, private={**release.private, "notes": notes})
-    return _note_public_before(release, request.schema, schema) if list_earlier(after) else release
+    facts = {"unjudged": unjudged, "repeats": repeats, "notes": notes}
+    release = replace_fields(release, private={**release.private, **facts})
+    return _note_public_before(release, request.schema, schema) if earlier else release
 
 
 def _choose_style(frame: Frame, request: Request) -> TextStyle:
@@ -436,31 +414,31 @@ def _is_published(field: Field, schema: Schema) -> bool:
     return schema.column(field.name).role in PUBLISHED_ROLES
 
 
-def _list_checks(request: Request, after: Any) -> list[Callable[[], object]]:
+def _list_checks(request: Request, earlier: Sequence[Any]) -> list[Callable[[], object]]:
     return [
-        lambda: _check_form(request, after),
+        lambda: _check_form(request, earlier),
         lambda: check_earlier_not_centroids(request.based_on),
         lambda: check_invariant(request),
         lambda: check_provider_column(request.rule, request.schema),
         lambda: check_rule_columns(request.rule, request.schema, request.form != RANDOMISED),
-        lambda: _check_kept(request, after),
+        lambda: _check_kept(request, earlier),
         lambda: _check_place(request),
         lambda: check_recording(request),
-        lambda: _schema_after(request, after),
+        lambda: _schema_after(request, earlier),
     ]
 
 
-def _check_form(request: Request, after: Any) -> None:
+def _check_form(request: Request, earlier: Sequence[Any]) -> None:
     if request.form == BUCKETS:
-        check_bucket_request(request, list_earlier(after))
+        check_bucket_request(request, earlier)
     if request.form == CENTROIDS:
         check_centroid_request(request)
     if request.form == RANDOMISED:
-        check_randomised_request(request, list_earlier(after))
+        check_randomised_request(request, earlier)
 
 
-def _check_kept(request: Request, after: Any) -> None:
-    schema = _schema_after(request, after)
+def _check_kept(request: Request, earlier: Sequence[Any]) -> None:
+    schema = _schema_after(request, earlier)
     if request.form != BUCKETS:
         _refuse_bucket_lookalike(schema)
     if schema.keep and not request.accept_keep:
@@ -519,14 +497,14 @@ def _note_public_before(release: Release, requested: Schema, judged: Schema) -> 
     return replace_fields(release, private={**release.private, "public_before": public})
 
 
-def _schema_after(request: Request, after: Any) -> Schema:
+def _schema_after(request: Request, earlier: Sequence[Any]) -> Schema:
     """The schema with the quasi-identifiers that earlier releases make of its columns."""
-    if list_earlier(after) and request.based_on is not None:
+    if earlier and request.based_on is not None:
         raise UsageError(
             "based_on and after are alternatives.",
             "base the release on the latest one, or judge it after all of them.",
         )
-    return treat_published_as_quasi(request.schema, request.rule, after)
+    return treat_published_as_quasi(request.schema, request.rule, earlier)
 
 
 def _draft_and_place(frame: Frame, request: Request) -> Release:
