@@ -234,11 +234,13 @@ def test_reading_options_reach_the_reader(shoal, here):
 
 
 def test_publish_says_what_no_requirement_is_about(shoal, roles):
-    bare = shoal("publish", "patients.csv", *roles, *K10, "--dry-run")
-    assert "WARNING: no requirement is about diagnosis" in bare.stdout
-    rule = "distinct-diversity l=2"
-    judged = shoal("publish", "patients.csv", *roles, "-m", rule, "--dry-run")
-    assert "no requirement" not in judged.stdout
+    for rule, unjudged in (("k-anonymity k=10", ["diagnosis"]), ("distinct-diversity l=2", [])):
+        done = shoal("publish", "patients.csv", *roles, "-m", rule, "--dry-run", "--json")
+        assert json.loads(done.stdout)["unjudged"] == unjudged
+    assert (
+        "no requirement"
+        not in shoal("publish", "patients.csv", *roles, "-m", rule, "--dry-run").stdout
+    )
 
 
 def test_publish_takes_the_order_of_a_chain(shoal, roles):
