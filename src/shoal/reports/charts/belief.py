@@ -32,24 +32,27 @@ def chart_beliefs(meaning: Numbers, curves: Sequence[Numbers]) -> Spec:
         percent_axis("before", "belief before the release →", "x"),
         percent_axis("high", "belief after", "y"),
     )
-    lines = [
-        {**point, "name": f"ε {curve['epsilon']:g}"}
-        for curve in others
-        for point in curve["points"]
+    failing = float(stated["failing"])
+    exception = f", but for a chance of {failing:.2g}" if failing else ""
+    texts = {"told": "before", "least": "low", "most": "high"}
+    values = [
+        {**point, **{name: _share(point[key]) for name, key in texts.items()}}
+        for point in requested["points"]
+        if point["before"] in TABULATED
     ]
     return make_chart(
         f"By a person's own row, whoever believes {_share(stated['before'])} before believes at "
         f"least {_share(stated['at_least'])} and at most {_share(stated['at_most'])} after"
-        f"{_exception(stated)}",
+        f"{exception}",
         "Band: where a belief about one person can lie after the release (up), for each belief "
         "before it (across); on the dashed line nothing is learnt. Thin lines: the most that is "
         "believed after, for other ε.",
-        [_row(point) for point in requested["points"] if point["before"] in TABULATED],
+        values,
         {"told": "Belief before", "least": "After, at least", "most": "After, at most"},
         height=SQUARE,
         layer=[
             _band(requested["points"], axes),
-            _thin(lines, axes),
+            _thin_lines(others, axes),
             _names(others, "ink", axes),
             _names([requested], "after", axes),
             draw_diagonal("before", "high", 1, axes),
@@ -58,18 +61,8 @@ def chart_beliefs(meaning: Numbers, curves: Sequence[Numbers]) -> Spec:
     )
 
 
-def _row(point: Numbers) -> dict[str, Any]:
-    texts = {"told": "before", "least": "low", "most": "high"}
-    return {**point, **{name: _share(point[key]) for name, key in texts.items()}}
-
-
 def _share(value: float) -> str:
     return speak_share(format_percent(value, 1))
-
-
-def _exception(belief: Numbers) -> str:
-    failing = float(belief["failing"])
-    return f", but for a chance of {failing:.2g}" if failing else ""
 
 
 def _band(curve: Sequence[Numbers], axes: tuple[Spec, Spec]) -> Spec:
@@ -88,7 +81,12 @@ def _band(curve: Sequence[Numbers], axes: tuple[Spec, Spec]) -> Spec:
     }
 
 
-def _thin(lines: list[dict[str, Any]], axes: tuple[Spec, Spec]) -> Spec:
+def _thin_lines(curves: Sequence[Numbers], axes: tuple[Spec, Spec]) -> Spec:
+    lines = [
+        {**point, "name": f"ε {curve['epsilon']:g}"}
+        for curve in curves
+        for point in curve["points"]
+    ]
     mark = {"type": "line", "color": COLOUR["quiet"], "strokeWidth": 1}
     encoding = {"x": axes[0], "y": axes[1], "detail": {"field": "name"}}
     return {"data": {"values": lines}, "mark": mark, "encoding": encoding}

@@ -81,15 +81,14 @@ def _risk_values(
     edges: Sequence[Fraction], people: Mapping[int, int], limit: Fraction, fewest: int
 ) -> list[Spec]:
     bins = list(pairwise(edges))
-    counts = [_between(low, high, people) for low, high in bins]
+    counts = [
+        sum(n for size, n in people.items() if _open_lowest(low) * size < 1 <= high * size)
+        for low, high in bins
+    ]
     return [
         {**_risk_bin(low, high), **bar, "side": "above" if low >= limit else "not above"}
         for (low, high), bar in zip(bins, make_share_bars(counts, fewest=fewest), strict=True)
     ]
-
-
-def _between(low: Fraction, high: Fraction, people: Mapping[int, int]) -> int:
-    return sum(n for size, n in people.items() if _open_lowest(low) * size < 1 <= high * size)
 
 
 def _open_lowest(low: Fraction) -> Fraction:
@@ -207,7 +206,16 @@ def chart_confidence(
             "y": _confidence_share_axis(values),
             "color": colour_scale("side", shown, tones),
         },
-        layer=[_confidence_steps(), _confidence_dots(), *_confidence_numbers()],
+        layer=[
+            # A confidence between 1/2 and 1 needs a single value left, as certainty does: steps
+            # fall right after each 1/n.
+            {"mark": {"type": "line", "interpolate": "step-before", "strokeWidth": 2.5}},
+            {
+                "transform": [{"filter": "datum.marked"}],
+                "mark": {"type": "circle", "size": 55, "opacity": 1},
+            },
+            *_confidence_numbers(),
+        ],
     )
 
 
@@ -260,19 +268,6 @@ def _confidence_share_axis(values: Sequence[Spec]) -> Spec:
         "domain": False,
     }
     return number_axis("share", (0, max(0.01, longest) * 1.13), axis)
-
-
-def _confidence_steps() -> Spec:
-    # A confidence between 1/2 and 1 needs a single value left, as certainty does: steps fall
-    # right after each 1/n.
-    return {"mark": {"type": "line", "interpolate": "step-before", "strokeWidth": 2.5}}
-
-
-def _confidence_dots() -> Spec:
-    return {
-        "transform": [{"filter": "datum.marked"}],
-        "mark": {"type": "circle", "size": 55, "opacity": 1},
-    }
 
 
 def _confidence_numbers() -> list[Spec]:

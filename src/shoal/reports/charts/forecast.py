@@ -72,6 +72,7 @@ def chart_estimates(estimates: Sequence[Numbers], classes: int) -> Spec:
     axis = share_axis("share of our classes that would be exposed", longest)
     line = {"type": "rule", "strokeWidth": 3, "color": COLOUR["before"]}
     spread = {"x": {**axis, "field": "low"}, "x2": {"field": "high"}}
+    text = value_text("x")
     return make_chart(
         f"{speak_share(format_percent(values[0]['share'], 1)).capitalize()} of {classes:,} classes "
         f"would be exposed, by {values[0]['name']}",
@@ -84,7 +85,8 @@ def chart_estimates(estimates: Sequence[Numbers], classes: int) -> Spec:
         layer=[
             {"mark": {"type": "bar", "height": 20}, "encoding": {"color": colour}},
             {"mark": line, "transform": [{"filter": "datum.high > datum.low"}], "encoding": spread},
-            _end_text(axis),
+            # The number stands behind the bar, and behind the interval where there is one.
+            {**text, "encoding": {**text["encoding"], "x": {**axis, "field": "high"}}},
         ],
     )
 
@@ -92,12 +94,6 @@ def chart_estimates(estimates: Sequence[Numbers], classes: int) -> Spec:
 def format_interval(interval: Sequence[float] | None) -> str:
     """A range of shares as people read it; a dash where there is none."""
     return "–" if interval is None else " to ".join(format_percent(end, 1) for end in interval)
-
-
-def _end_text(axis: Spec) -> Spec:
-    # Behind the bar, and behind the interval where there is one.
-    text = value_text("x")
-    return {**text, "encoding": {**text["encoding"], "x": {**axis, "field": "high"}}}
 
 
 def chart_chances(counts: Sequence[int]) -> Spec:

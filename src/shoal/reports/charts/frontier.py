@@ -173,14 +173,14 @@ def _risk_axis(scale: Spec, risk: str) -> Spec:
         axis = {**title, "format": ".0%", "tickCount": 6}
         return number_axis("risk", scale["y"], axis, zero=False)
     labels = "'1 in ' + format(1/datum.value, ',.0f')"
-    axis = {**title, "values": _odds_ticks(*scale["y"]), "labelExpr": labels}
-    return number_axis("risk", scale["y"], axis, zero=False, type="log")
-
-
-def _odds_ticks(low: float, high: float) -> list[float]:
-    # One in 1, 2, 5, 10, … as far as the axis goes.
+    low, high = scale["y"]
     among = [factor * 10**power for power in range(7) for factor in (1, 2, 5)]
-    return [1 / n for n in among if low <= 1 / n <= high]
+    axis = {
+        **title,
+        "values": [1 / n for n in among if low <= 1 / n <= high],
+        "labelExpr": labels,
+    }
+    return number_axis("risk", scale["y"], axis, zero=False, type="log")
 
 
 def _marks() -> list[Spec]:

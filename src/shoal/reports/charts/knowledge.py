@@ -270,7 +270,11 @@ def chart_belief_by_entropy(
     """
     marked = np.asarray(belief >= 1 if beyond is None else beyond)
     points = _class_points(entropy, belief, marked)
-    names = _side_names(promise)
+    names = (
+        ("somebody's value is certain", "nobody's is")
+        if promise is None
+        else ("classes that break the promise", "classes that keep it")
+    )
     values = [
         {
             "entropy": bits,
@@ -284,6 +288,10 @@ def chart_belief_by_entropy(
     colour: Spec = {"value": COLOUR["alarm" if marked.all() else "after"]}
     if marked.any() and not marked.all():
         colour = colour_scale("side", names, ("alarm", "after"))
+    promised: list[Spec] = []
+    if promise is not None:
+        y = _at(promise.c, _belief_axis(""))
+        promised = [{**DRAW_ONCE, "mark": THRESHOLD_LINE, "encoding": {"y": y}}]
     return make_chart(
         _varied_title(belief, marked, k, what, promise),
         f"Circles: classes by how varied their {what} is (entropy) and the largest belief about "
@@ -292,7 +300,7 @@ def chart_belief_by_entropy(
         {"entropy": "Entropy (bits)", "text": "Largest belief", "classes": "Classes"},
         height=250,
         layer=[
-            *([] if promise is None else [_promise_line(promise.c)]),
+            *promised,
             {
                 "mark": {"type": "circle", "opacity": 0.65},
                 "encoding": {
@@ -335,12 +343,6 @@ def _bin_classes(
     columns = (np.round(bits, 6), mean_belief, marked[first])
     points = zip(*(column.tolist() for column in columns), strict=True)
     return list(zip(points, classes.tolist(), strict=True))
-
-
-def _side_names(promise: Promise | None) -> tuple[str, str]:
-    if promise is None:
-        return "somebody's value is certain", "nobody's is"
-    return "classes that break the promise", "classes that keep it"
 
 
 def _varied_title(
@@ -404,8 +406,3 @@ def _legend_steps(largest: int) -> list[int]:
     power = 10 ** (len(str(largest)) - 1)
     top = largest // power * power
     return sorted({1, max(1, power if top < 1000 else power // 10), top})
-
-
-def _promise_line(c: float) -> Spec:
-    y = _at(c, _belief_axis(""))
-    return {**DRAW_ONCE, "mark": THRESHOLD_LINE, "encoding": {"y": y}}

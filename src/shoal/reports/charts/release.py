@@ -80,8 +80,18 @@ def chart_requirements(marks: Sequence[RequirementResult]) -> Spec:
             _bullet_bar(18, COLOUR["track"], "floor", "ceiling"),
             _bullet_bar(18, COLOUR["band"], "safe_from", "safe_to"),
             {"mark": {"type": "bar", "height": 7}, "encoding": {"color": colour}},
-            _bullet_needed(),
-            _bullet_text(colour),
+            {
+                "mark": {"type": "tick", "size": 26, "thickness": 2.5, "color": COLOUR["ink"]},
+                "encoding": {"x": _bullet_axis("one")},
+            },
+            {
+                "mark": {"type": "text", "align": "left", "dx": 12, "fontSize": 13},
+                "encoding": {
+                    "x": _bullet_axis("ceiling"),
+                    "text": {"field": "line", "type": "nominal"},
+                    "color": colour,
+                },
+            },
         ],
     )
 
@@ -115,24 +125,6 @@ def _bullet_bar(height: int, colour: str, start: str, end: str) -> Spec:
     return {
         "mark": {"type": "bar", "height": height, "color": colour},
         "encoding": {"x": _bullet_axis(start), "x2": {"field": end}},
-    }
-
-
-def _bullet_needed() -> Spec:
-    return {
-        "mark": {"type": "tick", "size": 26, "thickness": 2.5, "color": COLOUR["ink"]},
-        "encoding": {"x": _bullet_axis("one")},
-    }
-
-
-def _bullet_text(colour: Spec) -> Spec:
-    return {
-        "mark": {"type": "text", "align": "left", "dx": 12, "fontSize": 13},
-        "encoding": {
-            "x": _bullet_axis("ceiling"),
-            "text": {"field": "line", "type": "nominal"},
-            "color": colour,
-        },
     }
 
 
@@ -373,7 +365,10 @@ def _chart_sides(
     """Distributions side by side, as shares of their own totals, which may be more than drawn."""
     totals = totals or [sum(side) for side in sides]
     if upright:
-        labels, sides = _without_empty_end(labels, sides, fewest)
+        # Bins at the end that hold nobody, or too few to be published, are left out.
+        shown = (i for side in sides for i, n in enumerate(side) if round_count(n, fewest))
+        end = max(shown, default=0) + 1
+        labels, sides = labels[:end], [side[:end] for side in sides]
     values = [
         {"label": label, "side": name, **bar}
         for name, side, total in zip(names, sides, totals, strict=True)
@@ -449,15 +444,6 @@ def _fold(histogram: Mapping[int, int], edges: Sequence[int]) -> list[int]:
         sum(int(n) for key, n in histogram.items() if low <= key < high)
         for low, high in zip(edges, tops, strict=True)
     ]
-
-
-def _without_empty_end(
-    labels: Sequence[str], sides: Sequence[Sequence[float]], fewest: int
-) -> tuple[Sequence[str], Sequence[Sequence[float]]]:
-    last = max(
-        (i for side in sides for i, n in enumerate(side) if round_count(n, fewest)), default=0
-    )
-    return labels[: last + 1], [side[: last + 1] for side in sides]
 
 
 def _bin(low: int, after: int) -> str:

@@ -157,7 +157,10 @@ def _rows(
         if full
         else None,
         "Value": [format_risk(point, "value") for point in points] if has_value and full else None,
-        "Value (guessing)": [_value_and_baseline(point) for point in points]
+        "Value (guessing)": [
+            f"{format_risk(point, 'value')} ({format_percent(point['base'], 1)})"
+            for point in points
+        ]
         if has_value and not full
         else None,
         "Of column": [point.get("column") for point in points]
@@ -174,7 +177,3 @@ def _rows(
 
 def _unbroken(text: str) -> str:
     return text.replace(" ", "\N{NO-BREAK SPACE}")
-
-
-def _value_and_baseline(point: Point) -> str:
-    return f"{format_risk(point, 'value')} ({format_percent(point['base'], 1)})"

@@ -130,25 +130,21 @@ def _promised(facts: JsonObject) -> Section:
         Fact("rows", facts["rows"], "one a person"),
         Fact("classes", facts["classes"], "of people who look alike"),
     )
+    suppressed = []
+    if "held_back" in facts:
+        note = "(handed in, and not in the table)"
+        suppressed = [Fact("Rows held back", facts["held_back"], note)]
     details = (
         Fact("Rule", f"`{facts['rule']}`"),
         Fact("Method", str(facts["method"])),
-        *_held_back(facts),
+        *suppressed,
         Fact("Loss of detail", facts["loss"], "(0: every value is as it was; 1: nothing is left)"),
         Fact("Date", str(facts["date"])),
     )
-    return Section("What is promised", (), (KeyFacts(numbers), Fields(details), *_warning(facts)))
-
-
-def _held_back(facts: JsonObject) -> list[Fact]:
-    if "held_back" not in facts:
-        return []
-    return [Fact("Rows held back", facts["held_back"], "(handed in, and not in the table)")]
-
-
-def _warning(facts: JsonObject) -> list[Block]:
-    risks = " ".join(list_open_risks(facts))
-    return [Callout(risks, "warning", "Not promised")] if risks else []
+    blocks: list[Block] = [KeyFacts(numbers), Fields(details)]
+    if risks := " ".join(list_open_risks(facts)):
+        blocks.append(Callout(risks, "warning", "Not promised"))
+    return Section("What is promised", (), tuple(blocks))
 
 
 def _together(facts: JsonObject) -> Section:
