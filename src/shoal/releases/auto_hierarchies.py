@@ -37,7 +37,11 @@ def add_automatic_levels(frame: Frame, request: Request) -> tuple[Request, list[
     """The request with automatic hierarchies where they are asked for, and what to tell of it."""
     if request.like is not None or not publishes_levels(request.method):
         return request, []
-    bare = [column for column in request.schema.quasi if _lacks_levels(column)]
+    bare = [
+        column
+        for column in request.schema.quasi
+        if column.kind != "category" and isinstance(column.hierarchy, Flat | Ordered)
+    ]
     hierarchies = {column.name: _choose_hierarchy(column, frame) for column in bare}
     offers = {name: hierarchy for name, hierarchy in hierarchies.items() if hierarchy is not None}
     notes = [
@@ -50,10 +54,6 @@ def add_automatic_levels(frame: Frame, request: Request) -> tuple[Request, list[
         replace(c, hierarchy=offers.get(c.name, c.hierarchy)) for c in request.schema.columns
     )
     return replace(request, schema=replace(request.schema, columns=tuple(columns))), notes
-
-
-def _lacks_levels(column: Column) -> bool:
-    return column.kind != "category" and isinstance(column.hierarchy, Flat | Ordered)
 
 
 def _choose_hierarchy(column: Column, frame: Frame) -> Hierarchy | None:

@@ -143,7 +143,10 @@ def check_companion(source: Any, table: Path, manifest: Mapping[str, Any]) -> No
     own = _parse_companion(folder, table)
     if own.table_sha256 != _sha256(table):
         raise _other_table_error(own)
-    expected = {**own.expected_manifest, **_list_shared_counts(own.verdict, manifest)}
+    expected = own.expected_manifest
+    expected |= {
+        n: own.verdict[n] for n in ("rows", "classes") if n in own.verdict and n in manifest
+    }
     if differ := [name for name, value in expected.items() if manifest.get(name) != value]:
         raise InputError(
             f"The manifest and the private companion {folder.name!r} do not agree on: "
@@ -151,10 +154,6 @@ def check_companion(source: Any, table: Path, manifest: Mapping[str, Any]) -> No
             "take the release and the companion that were written together, or publish it again.",
         )
     _check_rows(own, manifest)
-
-
-def _list_shared_counts(verdict: Mapping[str, Any], manifest: Mapping[str, Any]) -> dict[str, Any]:
-    return {n: verdict[n] for n in ("rows", "classes") if n in verdict and n in manifest}
 
 
 def _check_rows(own: Companion, manifest: Mapping[str, Any]) -> None:
@@ -236,28 +235,20 @@ def locate_companion(source: Any, table: Path) -> Path:
 def _parse_companion(folder: Path, table: Path) -> Companion:
     try:
         record = json.loads((folder / COMPANION).read_text(encoding="utf-8"))
-        edition, key = int(record["edition"]), _parse_key(record["key"])
-        schema, of = Schema.parse(record["schema"]), str(record["table_sha256"])
-        second = str(record.get("values_sha256", ""))
-        facts, promised = (
-            {n: record[n] for n in some if n in record} for some in (FACTS, PROMISED)
-        )
-        levels = _parse_levels(record.get("levels"))
-        origin, verdict = str(record.get("input") or ""), dict(record.get("verdict") or {})
-        sketch = Sketch.from_json(record.get(SKETCH))
+        edition = int(record["edition"])
         companion = Companion(
             folder,
-            key,
-            schema,
-            of,
-            second,
-            facts,
-            promised,
-            levels,
-            origin,
-            _parse_one_row(record),
-            sketch,
-            verdict,
+            _parse_key(record["key"]),
+            Schema.parse(record["schema"]),
+            table_sha256=str(record["table_sha256"]),
+            values_sha256=str(record.get("values_sha256", "")),
+            facts={name: record[name] for name in FACTS if name in record},
+            promised={name: record[name] for name in PROMISED if name in record},
+            levels=_parse_levels(record.get("levels")),
+            origin=str(record.get("input") or ""),
+            one_row=_parse_one_row(record),
+            sketch=Sketch.from_json(record.get(SKETCH)),
+            verdict=dict(record.get("verdict") or {}),
         )
     except (FileNotFoundError, NotADirectoryError):
         raise InputError(

@@ -9,7 +9,6 @@ from dataclasses import is_dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from shoal.core.column import join_column_names
 from shoal.core.errors import NotEvaluatedError, UsageError
@@ -28,13 +27,10 @@ def judge_classes(
     """Whether classes meet a rule."""
     judgements = judge_models(rule, groups, labels)
     holds = len(groups) > 0 and all(part.holds for part in judgements)
-    rows = int(groups.row_counts.sum())
-    return Verdict(holds, how, rows, len(groups), judgements, missing=_count_missing(groups))
-
-
-def _count_missing(groups: Groups) -> dict[str, int]:
     single = (h for h in groups.sensitive if "*" not in h.axis.name)
-    return {h.axis.name: rows for h in single if (rows := int(h.blanks.sum()))}
+    missing = {h.axis.name: blanks for h in single if (blanks := int(h.blanks.sum()))}
+    rows = int(groups.row_counts.sum())
+    return Verdict(holds, how, rows, len(groups), judgements, missing=missing)
 
 
 def find_unjudged_columns(rule: Model, sensitive: Sequence[str]) -> list[str]:
@@ -43,8 +39,8 @@ def find_unjudged_columns(rule: Model, sensitive: Sequence[str]) -> list[str]:
     Pairs of values (``on=a*b``) may be diverse where one of the two is everybody's.
     """
     only = sensitive[0] if len(sensitive) == 1 else ""
-    asked = [part for part in unwrap_rule(rule) if "sensitive" in part.needs]
-    judged = {getattr(part, "on", None) or only for part in asked}
+    parts = [part for part in unwrap_rule(rule) if "sensitive" in part.needs]
+    judged = {getattr(part, "on", None) or only for part in parts}
     return [name for name in sensitive if name not in judged]
 
 
@@ -118,19 +114,19 @@ def judge_models(
     rule: Model, groups: Groups, labels: Labels | None = None
 ) -> tuple[Judgement, ...]:
     """One judgement per model of the rule; the worst class is named where ``labels`` are given."""
-    return tuple(_judge(part, groups, labels) for part in split_rule(rule))
-
-
-def _judge(model: Model, groups: Groups, labels: Labels | None) -> Judgement:
-    try:
-        return _evaluate(model, groups, labels)
-    except NotEvaluatedError as error:
-        return Judgement(str(model), False, math.nan, reason=error.fact)
+    judgements = []
+    for part in split_rule(rule):
+        try:
+            judgements.append(_evaluate(part, groups, labels))
+        except NotEvaluatedError as error:
+            judgements.append(Judgement(str(part), False, math.nan, reason=error.fact))
+    return tuple(judgements)
 
 
 def _evaluate(model: Model, groups: Groups, labels: Labels | None) -> Judgement:
     holds = model.holds(groups)
-    worst = _find_worst_class(model, groups, holds)
+    choose_worst = getattr(model, "worst_class", None)
+    worst = int(choose_worst(groups) if choose_worst else np.argmin(holds))
     witness: dict[str, Any] = {"rows": int(groups.row_counts[worst])}
     if groups.written_rows is not None:
         witness["people"] = int(groups.rows[worst])
@@ -159,8 +155,3 @@ def _show_witness(witness: dict[str, Any], groups: Groups, names: bool) -> dict[
     if names:
         shown["coalition"] = sorted(format_value(leaves[code]) for code in coalition)
     return shown
-
-
-def _find_worst_class(model: Model, groups: Groups, holds: NDArray[np.bool_]) -> int:
-    own = getattr(model, "worst_class", None)
-    return int(own(groups)) if own else int(np.argmin(holds))

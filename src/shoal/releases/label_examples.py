@@ -42,12 +42,11 @@ from shoal.core.labels import (
     format_value,
     read_range,
     read_set,
-    restore_cell,
     to_position,
     write_set,
 )
 from shoal.core.schema import Column, Schema
-from shoal.releases.recount import Recount, Spelling, leaf_value
+from shoal.releases.recount import Recount, Spelling, list_labels
 
 Examples = dict[str, list[Any]]
 """By column, values that its labels cover; None where a label is null."""
@@ -68,11 +67,7 @@ def find_examples(count: Recount, schema: Schema, *, own: bool = False) -> Examp
     """
     columns = {column.name: column for column in schema.quasi}
     return {
-        axis.name: find_values_in_labels(
-            [restore_cell(leaf_value(axis, code)) for code in range(axis.size)],
-            columns[axis.name],
-            own,
-        )
+        axis.name: find_values_in_labels(list_labels(axis), columns[axis.name], own)
         for axis in count.tally.quasi
     }
 
@@ -279,12 +274,9 @@ def _find_short_masks(
         for end in (meaning.low, meaning.high)
     ]
     numbers = [float(value) for value in known if value is not None] + ends if masked else []
-    min_digits = min((_count_digits(number) for number in numbers if abs(number) < 1e15), default=0)
+    digits = (len(str(int(abs(number)))) for number in numbers if abs(number) < 1e15)
+    min_digits = min(digits, default=0)
     return {label: None for label in masked if len(label.strip().lstrip("+-")) < min_digits}
-
-
-def _count_digits(number: float) -> int:
-    return len(str(int(abs(number))))
 
 
 def _find_odd_masks(

@@ -155,15 +155,10 @@ class PublicCounts:
     def of(cls, groups: Groups) -> PublicCounts:
         """The counts of these classes."""
         values = {h.axis.name: _list_occurring(h) for h in groups.sensitive}
-        rows = {
-            h.axis.name: _count_without_value(h) for h in groups.sensitive if "*" not in h.axis.name
-        }
+        single = (h for h in groups.sensitive if h.axis.null and "*" not in h.axis.name)
+        rows = {h.axis.name: int(h.count[h.value == h.axis.null_code].sum()) for h in single}
         missing = {name: number for name, number in rows.items() if number}
         return cls(int(groups.rows.sum()), len(groups), values, missing)
-
-
-def _count_without_value(h: Histogram) -> int:
-    return int(h.count[h.value == h.axis.null_code].sum()) if h.axis.null else 0
 
 
 def _describe_missing(request: Request, counts: PublicCounts) -> dict[str, Any]:

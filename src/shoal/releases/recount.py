@@ -77,6 +77,11 @@ def leaf_value(axis: Axis, code: int) -> Any:
     return None if axis.null and code == axis.size - 1 else axis.leaves[code]
 
 
+def list_labels(axis: Axis) -> list[Any]:
+    """The label of each code, as it was before a spreadsheet's formulas were defused."""
+    return [restore_cell(leaf_value(axis, code)) for code in range(axis.size)]
+
+
 def recount(
     frame: Frame,
     schema: Schema,
@@ -223,7 +228,7 @@ def read_cells(
     for j, axis in enumerate(axes):
         labels = count.tally.quasi[column[axis.name]]
         codes = count.cut.cells.low[:, column[axis.name]]
-        texts = [restore_cell(leaf_value(labels, c)) for c in range(labels.size)]
+        texts = list_labels(labels)
         spelling = (spellings or {}).get(axis.name, {})
         spelt = [spelling.get(t, t) for t in texts]
         doubtful = np.array([t in spelling and spelling[t] is None for t in texts], np.bool_)

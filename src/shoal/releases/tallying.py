@@ -69,7 +69,9 @@ def survey(
     codings = tuple(_coding(axis, distinct[axis.name]) for axis in axes)
     people = None
     if population is not None:
-        people = _tally_population(population, axes[: len(schema.quasi)], others)
+        quasi = [_coding(axis, others[axis.name]) for axis in axes[: len(schema.quasi)]]
+        tallied = population.tally(quasi)
+        people = Population(stack_codes(tallied.codes, len(tallied.count)), tallied.count)
     return Survey(schema, tuple(axes), codings, distinct, people)
 
 
@@ -235,10 +237,3 @@ def _coding(axis: Axis, distinct: Distinct) -> Coding:
     codes = axis.codes(distinct.values).astype(np.int32)
     null = axis.size - 1 if axis.null else None
     return Coding(axis.name, distinct.values, codes, null, axis.size)
-
-
-def _tally_population(
-    frame: Frame, axes: Sequence[Axis], others: Mapping[str, Distinct]
-) -> Population:
-    counted = frame.tally([_coding(axis, others[axis.name]) for axis in axes])
-    return Population(stack_codes(counted.codes, len(counted.count)), counted.count)

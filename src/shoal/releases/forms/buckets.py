@@ -83,7 +83,12 @@ def check_bucket_rule(rule: Model, sensitive: Sequence[str]) -> None:
     Each sensitive column must be judged by itself: pairs of values may be diverse where one of
     the two is everybody's.
     """
-    _refuse_providers(rule)
+    if asked := [str(part) for part in split_rule(rule) if "provider" in part.needs]:
+        raise UsageError(
+            f"Buckets permute the values of a class, so that they belong to no provider, and "
+            f"{', '.join(asked)} cannot be judged.",
+            "publish generalised cells instead: leave --form out.",
+        )
     void = [str(part) for part in split_rule(rule) if getattr(part, "identity", False)]
     void += [str(part) for part in split_rule(rule) if "sensitive" not in part.needs]
     if void:
@@ -94,26 +99,12 @@ def check_bucket_rule(rule: Model, sensitive: Sequence[str]) -> None:
             'k=2", or publish generalised cells.',
         )
     if bare := find_unjudged_columns(rule, sensitive):
-        asked = (f"entropy-diversity l=3 on={format_parameter(name)}" for name in bare)
+        parts = [f"entropy-diversity l=3 on={format_parameter(name)}" for name in bare]
+        flags = (f"-m '{part}'" if '"' in part else f'-m "{part}"' for part in parts)
         raise UsageError(
             f"No requirement judges sensitive columns by themselves: {', '.join(bare)}.",
-            f"add {' '.join(map(_quote_option, asked))}, or do not publish them.",
+            f"add {' '.join(flags)}, or do not publish them.",
         )
-
-
-def _refuse_providers(rule: Model) -> None:
-    """Refuse what asks whose rows are whose: in a bucket nobody can tell that of the values."""
-    if asked := [str(part) for part in split_rule(rule) if "provider" in part.needs]:
-        raise UsageError(
-            f"Buckets permute the values of a class, so that they belong to no provider, and "
-            f"{', '.join(asked)} cannot be judged.",
-            "publish generalised cells instead: leave --form out.",
-        )
-
-
-def _quote_option(requirement: str) -> str:
-    quote = "'" if '"' in requirement else '"'
-    return f"-m {quote}{requirement}{quote}"
 
 
 class BucketDraft(TableDraft):

@@ -109,17 +109,17 @@ class CentroidDraft(TableDraft):
         return self._centres
 
 
-def compute_centroids(tally: Tally, cut: Cut, least: int = 1) -> tuple[Cut, dict[str, Labels]]:
+def compute_centroids(tally: Tally, cut: Cut, min_people: int = 1) -> tuple[Cut, dict[str, Labels]]:
     """The cut with classes of equal centroids as one, and the centroids by column.
 
-    A centroid is of ``least`` people who have a value, or null. The cut's cells are the smallest
+    A centroid is of ``min_people`` who have a value, or null. The cut's cells are the smallest
     around the people, though they are not published.
     """
     published = cut.class_ >= 0
     entry, class_, count = cut.entry[published], cut.class_[published], cut.count[published]
     columns = [
         _compute_column_centroids(
-            axis, tabulate(class_, codes[entry], count, cut.classes, axis.size), least
+            axis, tabulate(class_, codes[entry], count, cut.classes, axis.size), min_people
         )
         for axis, codes in zip(tally.quasi, tally.keys, strict=True)
     ]
@@ -133,25 +133,29 @@ def compute_centroids(tally: Tally, cut: Cut, least: int = 1) -> tuple[Cut, dict
     return Cut(cut.entry, class_, cut.count, cells, cut.facts), centres
 
 
-def _compute_column_centroids(axis: Axis, counts: tuple[NDArray[Any], ...], least: int) -> Labels:
+def _compute_column_centroids(
+    axis: Axis, counts: tuple[NDArray[Any], ...], min_people: int
+) -> Labels:
     start, code, count = counts
     class_ = np.repeat(np.arange(len(start) - 1), np.diff(start))
     known = code != axis.null_code
     rows = np.bincount(class_, count, len(start) - 1)
-    there = np.bincount(class_[known], count[known], len(start) - 1)
-    null = (2 * there <= rows) | (axis.null & (there < least))
+    with_value = np.bincount(class_[known], count[known], len(start) - 1)
+    null = (2 * with_value <= rows) | (axis.null & (with_value < min_people))
     if axis.positions is None:
-        ordered = axis.shape == "ordered"
-        chosen = (
-            _is_from_median(start, class_, known, count)
-            if ordered
-            else _is_most_frequent(start, class_, count)
-        )
-        null |= np.bincount(class_[chosen & ~known], minlength=len(null)) > 0
-        first = _take_first(class_, chosen | null[class_], code)
-        return _label_codes(axis, np.where(null, axis.null_code, first))
+        if axis.shape == "ordered":
+            is_centre = _is_from_median(start, class_, known, count)
+        else:  # the most frequent
+            is_centre = count == np.maximum.reduceat(count, start[:-1])[class_]
+        null |= np.bincount(class_[is_centre & ~known], minlength=len(null)) > 0
+        at = np.flatnonzero(is_centre | null[class_])
+        first = code[at[np.unique(class_[at], return_index=True)[1]]]
+        centre, number = np.unique(np.where(null, axis.null_code, first), return_inverse=True)
+        words = axis.labels(centre, centre)
+        return number.astype(np.int32), pa.array(words.tolist(), pa.string())
     place = np.append(axis.positions, 0.0)[code]
-    mean = np.bincount(class_[known], (place * count)[known], len(start) - 1) / np.maximum(there, 1)
+    total = np.bincount(class_[known], (place * count)[known], len(start) - 1)
+    mean = total / np.maximum(with_value, 1)
     people = np.bincount(code[known], count[known], len(axis.leaves))
     return _label_means(axis, mean, null, choose_precision(axis.leaves, people))
 
@@ -163,25 +167,6 @@ def _is_from_median(
     so_far = np.append(0, np.cumsum(np.where(known, count, 0)))
     before, there = so_far[start[:-1]], np.diff(so_far[start])
     return np.asarray(known & (2 * (so_far[1:] - before[class_]) >= there[class_]))
-
-
-def _is_most_frequent(
-    start: NDArray[Any], class_: NDArray[Any], count: NDArray[Any]
-) -> NDArray[np.bool_]:
-    return np.asarray(count == np.maximum.reduceat(count, start[:-1])[class_])
-
-
-def _take_first(
-    class_: NDArray[Any], wanted: NDArray[np.bool_], code: NDArray[Any]
-) -> NDArray[Any]:
-    at = np.flatnonzero(wanted)
-    return np.asarray(code[at[np.unique(class_[at], return_index=True)[1]]])
-
-
-def _label_codes(axis: Axis, code: NDArray[Any]) -> Labels:
-    there, number = np.unique(code, return_inverse=True)
-    words = axis.labels(there, there)
-    return number.astype(np.int32), pa.array(words.tolist(), pa.string())
 
 
 def _label_means(

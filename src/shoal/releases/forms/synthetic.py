@@ -85,8 +85,9 @@ def choose_spanning_pairs(
     """The pairs of a spanning tree; ``epsilon`` is what each choice spends."""
     columns = len(measured.plan.bins)
     pairs = list(combinations(range(columns), 2))
+    counts = [np.maximum(alone[(column,)], 0).astype(np.float64) for column in range(columns)]
     scores = np.array(
-        [score_pair(measured.marginal(pair), *_read_both(alone, pair)) for pair in pairs]
+        [score_pair(measured.marginal((a, b)), counts[a], counts[b]) for a, b in pairs]
     )
     tree: list[Columns] = []
     part = list(range(columns))
@@ -97,11 +98,6 @@ def choose_spanning_pairs(
         tree.append((a, b))
         part = [part[a] if own == part[b] else own for own in part]
     return tree
-
-
-def _read_both(alone: Tables, pair: Columns) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    first, second = (np.maximum(alone[(column,)], 0).astype(np.float64) for column in pair)
-    return first, second
 
 
 def score_pair(

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from shoal.core.axis import Axis
 from shoal.core.cells import Cells, all_leaves, cover_ranges
 from shoal.core.errors import InputError, NotMetError
-from shoal.core.labels import ROOT, restore_cell
+from shoal.core.labels import ROOT
 from shoal.core.model import Model, list_joint_columns
 from shoal.core.schema import Column, Schema
 from shoal.core.tally import SUPPRESSED, Cut, Groups, Tally
@@ -41,11 +41,12 @@ from shoal.releases.companion import hash_people
 from shoal.releases.draft import TableDraft, run_method
 from shoal.releases.label_examples import find_examples
 from shoal.releases.options import Request
-from shoal.releases.recount import Recount, leaf_value, read_cells
+from shoal.releases.recount import Recount, list_labels, read_cells
 from shoal.releases.successors.earlier import (
     ClassifiedRows,
     EarlierRelease,
     check_spelling,
+    find_classes_in_both,
     list_people,
 )
 from shoal.releases.suppression import count_suppressible, settle_cut
@@ -144,7 +145,7 @@ def _list_class_labels(count: Recount, name: str) -> NDArray[np.object_]:
     j = [axis.name for axis in count.tally.quasi].index(name)
     axis = count.tally.quasi[j]
     texts = np.empty(axis.size, dtype=object)
-    texts[:] = [restore_cell(leaf_value(axis, code)) for code in range(axis.size)]
+    texts[:] = list_labels(axis)
     return texts[count.cut.cells.low[:, j]]
 
 
@@ -328,19 +329,8 @@ def check_against_earlier(
     frame: Frame, schema: Schema, before: EarlierRelease, now: ClassifiedRows, key: bytes
 ) -> None:
     """Compare the written release with the earlier one, person by person, by their labels alone."""
-    assert schema.person is not None, "checked when the earlier release was read"
-    people = list_people(frame, schema)
-    old, new = (
-        rows.classes(hash_people(frame, schema.person.name, people, secret))
-        for rows, secret in ((before.rows, before.key), (now, key))
-    )
-    if int((new >= 0).sum()) != len(now.class_):
-        raise InputError(
-            "The people of the table changed while it was published.",
-            "publish from a copy that nobody writes to.",
-        )
-    both = (old >= 0) & (new >= 0)
-    inner, outer = np.unique(np.stack((old[both], new[both])), axis=1)
+    old, new = find_classes_in_both(frame, schema, before, now, key)
+    inner, outer = np.unique(np.stack((old, new)), axis=1)
     wide = _generalises(schema, before.rows.count, inner, now.count, outer)
     if not wide.all():
         raise NotMetError(

@@ -22,7 +22,6 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.core.errors import InputError, UsageError
-from shoal.core.labels import restore_cell
 from shoal.core.model import Model, split_rule
 from shoal.core.release import Verdict, VerdictBasis
 from shoal.core.tally import Cut, Groups
@@ -33,7 +32,7 @@ from shoal.releases.folder import COUNTERFEITS
 from shoal.releases.judgement import Labels, judge_models
 from shoal.releases.manifest import hash_file
 from shoal.releases.reader import open_frame
-from shoal.releases.recount import Recount, leaf_value
+from shoal.releases.recount import Recount, list_labels
 from shoal.releases.row_listing import read_columns
 from shoal.releases.writer import write_whole_table
 
@@ -102,7 +101,7 @@ class Counterfeits:
         columns = []
         for name in self.columns:
             axis, low = count.tally.quasi[axes[name]], count.cut.cells.low[:, axes[name]]
-            words = [restore_cell(leaf_value(axis, code)) for code in range(axis.size)]
+            words = list_labels(axis)
             columns.append([words[code] for code in low.tolist()])
         rows = np.bincount(count.cut.class_, count.cut.count, count.cut.classes).astype(np.int64)
         counterfeits = np.array(

@@ -26,7 +26,9 @@ from shoal.releases.companion import (
     Companion,
     find_release,
     find_rows,
+    hash_counterfeit_person,
     hash_missing_person,
+    hash_people,
     hash_person_values,
     read_companion,
     read_people,
@@ -53,7 +55,7 @@ class ClassifiedRows:
     person: pa.Array
 
     def classes(self, people: pa.Array) -> NDArray[np.int32]:
-        """The class of each person, by keyed hash; NOBODY for whom the release does not have."""
+        """The class of each person, by keyed hash; NOT_IN_RELEASE for whom it does not have."""
         at = find_rows(people, self.person)
         return np.where(at < 0, np.int32(NOT_IN_RELEASE), self.class_[at])
 
@@ -199,6 +201,34 @@ def list_people(frame: Frame, schema: Schema) -> Distinct:
     if people.nulls:
         raise _unnamed_error(people.nulls)
     return people
+
+
+def find_classes_in_both(
+    frame: Frame,
+    schema: Schema,
+    before: EarlierRelease,
+    now: ClassifiedRows,
+    key: bytes,
+    counterfeits: int = 0,
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """The class then and the class now of everybody who is in both releases of a table.
+
+    Every row of the new one must be about somebody in the table, or be a counterfeit.
+    """
+    assert schema.person is not None, "checked when the earlier release was read"
+    people = list_people(frame, schema)
+    old, new = (
+        rows.classes(hash_people(frame, schema.person.name, people, secret))
+        for rows, secret in ((before.rows, before.key), (now, key))
+    )
+    nobody = pc.sum(pc.equal(now.person, hash_counterfeit_person(key))).as_py() or 0
+    if nobody != counterfeits or int((new >= 0).sum()) + nobody != len(now.class_):
+        raise InputError(
+            "The people of the table changed while it was published.",
+            "publish from a copy that nobody writes to.",
+        )
+    both = (old >= 0) & (new >= 0)
+    return old[both], new[both]
 
 
 def check_spelling(

@@ -41,7 +41,7 @@ from shoal.core.hierarchy import (
     Prefixes,
     Tree,
 )
-from shoal.core.labels import ROOT, restore_cell
+from shoal.core.labels import ROOT
 from shoal.core.model import Model
 from shoal.core.schema import Column, Schema
 from shoal.core.tally import SUPPRESSED, Cut, Tally
@@ -60,7 +60,7 @@ from shoal.releases.draft import TableDraft
 from shoal.releases.label_examples import find_examples, is_allowed_value
 from shoal.releases.options import PARTITION, Request
 from shoal.releases.reader import open_labels, parse_released_schema
-from shoal.releases.recount import Recount, leaf_value, read_cells, recount
+from shoal.releases.recount import Recount, list_labels, read_cells, recount
 from shoal.releases.suppression import count_suppressible, settle_cut
 from shoal.releases.tallying import Survey, list_tallied_columns, survey
 
@@ -148,8 +148,7 @@ class Recoding:
         cut, axes = self.count.cut, self.count.tally.quasi
         hidden = np.ones(cut.classes, np.bool_)
         for axis, codes in zip(axes, cut.cells.low.T, strict=True):
-            root = [restore_cell(leaf_value(axis, code)) == ROOT for code in range(axis.size)]
-            hidden &= np.array(root)[codes]
+            hidden &= np.array([label == ROOT for label in list_labels(axis)])[codes]
         return self.count if hidden.all() else replace(self.count, cut=cut.without(hidden))
 
     def levels(self, schema: Schema) -> tuple[Schema, Levels] | None:
@@ -212,8 +211,7 @@ class Recoding:
 
     def _labels(self, name: str) -> set[str]:
         axis = next(axis for axis in self.count.tally.quasi if axis.name == name)
-        labels = (restore_cell(leaf_value(axis, code)) for code in range(axis.size))
-        return {label for label in labels if label is not None}
+        return {label for label in list_labels(axis) if label is not None}
 
 
 def read_recoding(source: Any) -> Recoding:

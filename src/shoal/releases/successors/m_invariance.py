@@ -53,7 +53,7 @@ from shoal.methods._invariance.requirement import (
 )
 from shoal.methods._shared.points import order_people
 from shoal.methods._shared.progress import Advance
-from shoal.releases.companion import find_release, hash_counterfeit_person, hash_people
+from shoal.releases.companion import find_release, hash_counterfeit_person
 from shoal.releases.draft import TableDraft, recode_rows
 from shoal.releases.options import PARTITION, Request
 from shoal.releases.reader import open_labels, parse_released_schema
@@ -66,7 +66,11 @@ from shoal.releases.successors.counterfeits import (
     refuse_value_models,
     write_counterfeits,
 )
-from shoal.releases.successors.earlier import ClassifiedRows, EarlierRelease, list_people
+from shoal.releases.successors.earlier import (
+    ClassifiedRows,
+    EarlierRelease,
+    find_classes_in_both,
+)
 from shoal.releases.suppression import count_suppressible, settle_cut
 from shoal.releases.tallying import Survey
 
@@ -192,25 +196,14 @@ def check_signatures(
     counterfeits: int,
 ) -> None:
     """Compare the written release with the earlier one: everybody's set of values is the same."""
-    assert schema.person is not None, "checked when the earlier release was read"
-    people, name = list_people(frame, schema), schema.sensitive[0].name
-    old, new = (
-        rows.classes(hash_people(frame, schema.person.name, people, secret))
-        for rows, secret in ((before.rows, before.key), (now, key))
-    )
-    nobody = pc.sum(pc.equal(now.person, hash_counterfeit_person(key))).as_py() or 0
-    if nobody != counterfeits or int((new >= 0).sum()) + nobody != len(now.class_):
-        raise InputError(
-            "The people of the table changed while it was published.",
-            "publish from a copy that nobody writes to.",
-        )
-    sets = list_value_sets(before.rows.count, name), list_value_sets(now.count, name)
-    both = (old >= 0) & (new >= 0)
-    pairs, people_of = np.unique(np.stack((old[both], new[both])), axis=1, return_counts=True)
-    differ = [sets[0][before_class] != sets[1][other] for before_class, other in pairs.T.tolist()]
+    old, new = find_classes_in_both(frame, schema, before, now, key, counterfeits)
+    name = schema.sensitive[0].name
+    old_sets, new_sets = (list_value_sets(count, name) for count in (before.rows.count, now.count))
+    pairs, people = np.unique(np.stack((old, new)), axis=1, return_counts=True)
+    differ = [old_sets[old_class] != new_sets[new_class] for old_class, new_class in pairs.T]
     if any(differ):
         raise NotMetError(
-            f"{int(people_of[np.array(differ)].sum()):,} people have other values in their class "
+            f"{int(people[np.array(differ)].sum()):,} people have other values in their class "
             "than in the earlier release.",
             "publish again; if it stays, the table cannot be published by this method.",
         )
