@@ -31,11 +31,11 @@ from shoal.core.label_parser import (
     Span,
     ValueSet,
     infer_label_kind,
-    is_empty_label,
     parse_label,
     value_at,
 )
-from shoal.core.labels import NULL_MARKS, ROOT, format_value, restore_cell
+from shoal.core.labels import ROOT, format_value, restore_cell
+from shoal.core.missing_marks import NULL_MARKS, is_empty_label
 from shoal.kernels import box_tree
 from shoal.releases.label_examples import (
     is_allowed_value,

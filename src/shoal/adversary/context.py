@@ -32,6 +32,7 @@ from shoal.core.axis import Axis
 from shoal.core.cells import Cells, all_leaves, ranges_to_sets
 from shoal.core.column import MISSING_IS_VALUE
 from shoal.core.errors import InputError, UsageError
+from shoal.core.missing_marks import is_suppressed_value
 from shoal.core.schema import Schema
 from shoal.core.theory.adversary_view import Needs, ReleaseView, RowsOnlyError, Targets, View
 from shoal.releases.forms._noise.answers import Answers, compute_answer_chances
@@ -49,7 +50,7 @@ from shoal.releases.published_table import (
     with_shared_columns,
 )
 from shoal.releases.recount import read_cells
-from shoal.releases.row_listing import Listing, code_on_axis, is_suppressed, unify_spellings
+from shoal.releases.row_listing import Listing, code_on_axis, unify_spellings
 
 
 class NothingSharedError(InputError):
@@ -690,7 +691,7 @@ def _refuse_suppressed(release: PublishedTable, name: str) -> None:
     if release.manifest is not None:
         return
     listing = release.listings[name]
-    hidden = np.array([is_suppressed(word or "") for word in listing.words()], np.bool_)
+    hidden = np.array([is_suppressed_value(word or "") for word in listing.words()], np.bool_)
     if rows := int(hidden[listing.codes].sum()):
         raise InputError(
             f"{release.name}: Column {name!r} is suppressed in {rows:,} rows, and may hold any "

@@ -26,12 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.core.labels import parse_period, read_range, read_set, to_position
-
-EMPTY_LABELS = frozenset(
-    ";?;-;--;.;na;n/a;#n/a;<na>;nan;nat;null;none;any;all;anything;everything;person;human;"
-    "unknown;missing;suppressed;withheld;not released;not available".split(";")
-)
-"""How others write that a cell says nothing, in any case: sdcMicro suppresses with ``NA``."""
+from shoal.core.missing_marks import is_empty_label
 
 _NUMBER = r"[-+]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|(?i:inf)|∞)"
 _DAY = r"\d{4}(?:-?Q[1-4]|-\d{2}(?:-\d{2})?)?|\d{1,2}/\d{4}"
@@ -177,15 +172,6 @@ def with_decimal_points(label: str, is_decimal: bool = False) -> str:
         return label
     is_decimal = is_decimal or any(len(digits) != 3 for digits in _DECIMAL_COMMA.findall(label))
     return pointed if is_decimal and parse_label(pointed, "number") is not None else label
-
-
-def is_empty_label(label: str) -> bool:
-    """Whether a label says no more than ``*``, unless it is a value.
-
-    >>> is_empty_label("NA "), is_empty_label("Unknown"), is_empty_label("other")
-    (True, True, False)
-    """
-    return label.strip().casefold() in EMPTY_LABELS
 
 
 def list_example_values(meaning: LabelMeaning | None, kind: str) -> list[Any]:

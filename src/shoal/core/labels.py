@@ -53,13 +53,6 @@ def format_number(value: float) -> str:
     return str(int(value)) if value.is_integer() and abs(value) < 1e16 else repr(value)
 
 
-NULL_MARKS = ("?", "N/A", "n/a", "null", "NULL", "Null", "<NA>", "#N/A")
-"""Read as null in every column, unless other marks are named; the empty cell is always."""
-
-DOUBTFUL_MARKS = ("NA", "NaN", "nan")
-"""Null among numbers and dates. Elsewhere a value that may mean missing, or Namibia."""
-
-
 def format_value(value: object) -> str:
     """A leaf as text: numbers by `format_number`, dates in ISO form, all else as it is."""
     if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool):

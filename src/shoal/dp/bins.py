@@ -47,7 +47,6 @@ from shoal.core.hierarchy import (
     parse_leaf,
 )
 from shoal.core.labels import (
-    NULL_MARKS,
     format_count,
     format_number,
     format_value,
@@ -55,6 +54,7 @@ from shoal.core.labels import (
     to_positions,
     write_set,
 )
+from shoal.core.missing_marks import NULL_MARKS
 from shoal.core.schema import Schema
 from shoal.core.schema_toml import format_column_section
 

@@ -33,7 +33,6 @@ from shoal.core.label_parser import (
     Span,
     ValueSet,
     infer_label_kind,
-    is_empty_label,
     list_example_values,
     parse_label,
     value_at,
@@ -45,6 +44,7 @@ from shoal.core.labels import (
     to_position,
     write_set,
 )
+from shoal.core.missing_marks import is_empty_label
 from shoal.core.schema import Column, Schema
 from shoal.releases.recount import Recount, Spelling, list_labels
 

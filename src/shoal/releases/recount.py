@@ -19,8 +19,8 @@ from shoal.core.cells import Cells
 from shoal.core.column import PUBLISHED_ROLES
 from shoal.core.errors import InputError
 from shoal.core.hierarchy import Flat
-from shoal.core.label_parser import is_empty_label
 from shoal.core.labels import ROOT, restore_cell
+from shoal.core.missing_marks import is_empty_label
 from shoal.core.schema import Column, Field, Schema
 from shoal.core.tally import Cut, Population, Tally
 from shoal.engines.protocol import Coding, Frame

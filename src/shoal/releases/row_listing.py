@@ -87,17 +87,6 @@ def code_on_axis(listing: Listing, axis: Axis) -> NDArray[np.int32]:
     return np.array(codes, np.int32)[listing.codes]
 
 
-def is_suppressed(value: str) -> bool:
-    """Whether a value that is published as it is stands for any: stars, or a word that says so.
-
-    >>> [is_suppressed(value) for value in ("*", "Suppressed", "none", "")]
-    [True, True, False, False]
-    """
-    value = value.strip().casefold()
-    stars = value != "" and value.strip("*") == ""
-    return stars or value in ("suppressed", "withheld", "not released")
-
-
 def _code(axis: Axis, read: Callable[[Any], Any], value: Any) -> int:
     try:
         code = int(axis.codes([read(value)])[0])

@@ -19,7 +19,8 @@ import duckdb
 import shoal.engines.type_inference.value_forms as forms
 from shoal.core.column import LIKE_A_VALUE, is_like_a_value, list_columns
 from shoal.core.errors import InputError, UsageError
-from shoal.core.labels import DOUBTFUL_MARKS, NULL_MARKS, order_bands
+from shoal.core.labels import order_bands
+from shoal.core.missing_marks import DOUBTFUL_MARKS, NULL_MARKS
 from shoal.core.schema import Field
 from shoal.engines.readers.header import clean_names
 from shoal.engines.type_inference.column_decision import (

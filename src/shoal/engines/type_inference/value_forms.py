@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from shoal.core.labels import DOUBTFUL_MARKS
+from shoal.core.missing_marks import DOUBTFUL_MARKS
 
 SOFT_MARKS = ("-", "--", ".", "none", "None", "NONE", *DOUBTFUL_MARKS)
 """Null only among numbers or dates: elsewhere `none` and `-` are values (no disease, negative)."""
