@@ -591,7 +591,7 @@ def cells_of(folder: Path, release: str, suppressed: bool = True) -> list[list[i
         count = recount(frame, SCHEMA)
     with open_frame(folder / "people.csv", kinds=SCHEMA.kinds) as frame:
         fitted = SCHEMA.fit(frame.fields)
-        tally = encode(frame, fitted, also=find_examples(count, fitted)).tally
+        tally = encode(frame, fitted, more_values=find_examples(count, fitted)).tally
     cells = read_cells(count, tally.quasi, suppressed=suppressed)
     ages = [int(tally.quasi[0].leaves[code]) for code in tally.keys[0]]
     found = [

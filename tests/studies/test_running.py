@@ -18,7 +18,7 @@ from tests import hanging
 
 import shoal
 from shoal.core import atomic_file
-from shoal.core.folder_lock import lock_folder
+from shoal.releases.folder import lock_folder
 from shoal.studies import keys, outcome, running, summary
 from shoal.studies.claims import AGREES, DIFFERS, Claim, compute_mean
 from shoal.studies.experiment import Experiment, Paper

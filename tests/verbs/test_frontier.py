@@ -14,8 +14,8 @@ import pytest
 import shoal
 from shoal import testing
 from shoal.core.cells import Cells
-from shoal.core.folder_lock import lock_folder
 from shoal.core.tally import Cut
+from shoal.releases.folder import lock_folder
 from shoal.reports.document import Page
 from shoal.verbs.frontier import verb
 from shoal.verbs.frontier.comparison import (

@@ -30,7 +30,6 @@ import pyarrow.csv
 
 from shoal.core.atomic_file import WRITE_HINT, write_file
 from shoal.core.errors import InputError, OutputError, UsageError
-from shoal.core.folder_lock import ensure_folder
 from shoal.data.catalogue import (
     ADULT_COLUMNS,
     FILES,
@@ -41,6 +40,7 @@ from shoal.data.catalogue import (
     describe_licence,
 )
 from shoal.data.data_folder import VARIABLE, choose_target, is_writable, list_files, list_folders
+from shoal.releases.folder import ensure_folder
 
 Progress = Callable[[str, int, int], None]
 UCI = "https://archive.ics.uci.edu"

@@ -189,7 +189,7 @@ def _refuse_table_without_manifest(source: Any) -> None:
 
 def _check_roles(source: Any, roles: Schema) -> None:
     """Refuse columns without a role: they would be published, and no attack would look at them."""
-    with open_labels(source, roles, exact=False, some=True) as frame:
+    with open_labels(source, roles, exact=False, partial=True) as frame:
         without_role = [field.name for field in frame.fields if field.name not in roles.names]
     if without_role:
         raise UsageError(

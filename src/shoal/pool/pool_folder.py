@@ -32,10 +32,9 @@ import pyarrow.parquet as pq
 
 from shoal.core.atomic_file import create_file, create_json_file, replace_json
 from shoal.core.errors import InputError, OutputError, UsageError
-from shoal.core.folder_lock import FolderBusyError, lock_folder
 from shoal.pool.agreement import EDITION, Agreement
 from shoal.releases import folder, manifest
-from shoal.releases.folder import AGREEMENT, PRIVATE
+from shoal.releases.folder import AGREEMENT, PRIVATE, FolderBusyError, lock_folder
 
 PARTNERS, LOCK = "partners.json", "lock"
 OURS = r"[0-9a-f]{16}\.parquet"

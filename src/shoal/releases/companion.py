@@ -140,12 +140,14 @@ def check_companion(source: Any, table: Path, manifest: Mapping[str, Any]) -> No
     folder = locate_companion(source, table)
     if not os.access(folder / COMPANION, os.R_OK):
         return
-    own = _parse_companion(folder, table)
-    if own.table_sha256 != _sha256(table):
-        raise _other_table_error(own)
-    expected = own.expected_manifest
+    companion = _parse_companion(folder, table)
+    if companion.table_sha256 != _sha256(table):
+        raise _other_table_error(companion)
+    expected = companion.expected_manifest
     expected |= {
-        n: own.verdict[n] for n in ("rows", "classes") if n in own.verdict and n in manifest
+        n: companion.verdict[n]
+        for n in ("rows", "classes")
+        if n in companion.verdict and n in manifest
     }
     if differ := [name for name, value in expected.items() if manifest.get(name) != value]:
         raise InputError(
@@ -153,25 +155,27 @@ def check_companion(source: Any, table: Path, manifest: Mapping[str, Any]) -> No
             f"{', '.join(differ)}.",
             "take the release and the companion that were written together, or publish it again.",
         )
-    _check_rows(own, manifest)
+    _check_rows(companion, manifest)
 
 
-def _check_rows(own: Companion, manifest: Mapping[str, Any]) -> None:
+def _check_rows(companion: Companion, manifest: Mapping[str, Any]) -> None:
     """The companion's rows are there, as they were written, one for each row of the table."""
-    path = own.folder / PRIVATE_ROWS
-    asked = own.schema.person is not None or own.schema.provider is not None
-    if manifest.get("form") in NO_INDIVIDUAL_ROWS or not (asked or _read_seal(own.folder)):
+    path = companion.folder / PRIVATE_ROWS
+    expects_rows = companion.schema.person is not None or companion.schema.provider is not None
+    if manifest.get("form") in NO_INDIVIDUAL_ROWS or not (
+        expects_rows or _read_seal(companion.folder)
+    ):
         return
     try:
-        there = pq.read_metadata(path).num_rows
+        rows = pq.read_metadata(path).num_rows
     except FileNotFoundError:
-        raise _missing_rows_error(own.folder) from None
+        raise _missing_rows_error(companion.folder) from None
     except (OSError, ValueError, pa.ArrowException):
-        raise _damaged_error(own.folder) from None
-    _check_seal(own.folder, needed=False)  # old companions have none
-    if there != manifest.get("rows"):
+        raise _damaged_error(companion.folder) from None
+    _check_seal(companion.folder, needed=False)  # old companions have none
+    if rows != manifest.get("rows"):
         raise InputError(
-            f"The private companion {own.folder.name!r} has not as many rows as the table.",
+            f"The private companion {companion.folder.name!r} has not as many rows as the table.",
             "take the release and the companion that were written together, or publish it again.",
         )
 
@@ -183,16 +187,16 @@ def _missing_rows_error(folder: Path) -> InputError:
     )
 
 
-def _check_belongs(own: Companion, table: Path) -> None:
+def _check_belongs(companion: Companion, table: Path) -> None:
     second = find_values_file(table)
     whole = _sha256(table), "" if second is None else _sha256(second)
-    if (own.table_sha256, own.values_sha256) != whole:
-        raise _other_table_error(own)
+    if (companion.table_sha256, companion.values_sha256) != whole:
+        raise _other_table_error(companion)
 
 
-def _other_table_error(own: Companion) -> InputError:
+def _other_table_error(companion: Companion) -> InputError:
     return InputError(
-        f"The private companion {own.folder.name!r} belongs to another table.",
+        f"The private companion {companion.folder.name!r} belongs to another table.",
         "take the release and the companion that were written together.",
     )
 
@@ -218,12 +222,12 @@ OTHER_ORIGINAL = (
 )
 
 
-def is_other_original(own: Companion | None, original: Any) -> bool:
+def is_other_original(companion: Companion | None, original: Any) -> bool:
     """Whether a file is certainly not the one that was published; where none knows it may be."""
-    if own is None or not own.origin or not isinstance(original, str | os.PathLike):
+    if companion is None or not companion.origin or not isinstance(original, str | os.PathLike):
         return False
     path = Path(original)
-    return path.is_file() and SourceFile.of(path).fingerprint(own.key) != own.origin
+    return path.is_file() and SourceFile.of(path).fingerprint(companion.key) != companion.origin
 
 
 def locate_companion(source: Any, table: Path) -> Path:
@@ -294,8 +298,8 @@ def _parse_one_row(record: Mapping[str, Any]) -> OneRow | None:
 def _parse_levels(stated: Any) -> dict[str, int]:
     """The level of each column; none where a method means something else by the word."""
     levels = stated if isinstance(stated, Mapping) else {}
-    whole = all(type(level) is int and level >= 0 for level in levels.values())
-    return dict(levels) if whole else {}
+    are_levels = all(type(level) is int and level >= 0 for level in levels.values())
+    return dict(levels) if are_levels else {}
 
 
 _hashes: dict[tuple[str, int, int, int], str] = {}
@@ -359,13 +363,13 @@ def read_providers(folder: Path) -> pa.Array:
     return providers
 
 
-def _read_rows(folder: Path, column: str, what: str, hint: str) -> pa.Array:
+def _read_rows(folder: Path, column: str, meaning: str, hint: str) -> pa.Array:
     path = folder / PRIVATE_ROWS
     try:
         if not path.is_file() and _read_seal(folder):
             raise _missing_rows_error(folder)
         if not path.is_file() or column not in pq.read_schema(path).names:
-            raise InputError(f"The private companion {folder.name!r} does not say {what}.", hint)
+            raise InputError(f"The private companion {folder.name!r} does not say {meaning}.", hint)
         return pq.read_table(path, columns=[column])[column].combine_chunks()
     except (OSError, ValueError, AttributeError, pa.ArrowException):
         raise _damaged_error(folder) from None

@@ -17,6 +17,7 @@ import os
 import re
 import secrets
 import shutil
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
@@ -27,6 +28,18 @@ from shoal.core import temporary_files
 from shoal.core.errors import OutputError, UsageError
 from shoal.core.release import MANIFEST_NAME
 from shoal.engines.protocol import Frame
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _lock(file: int, wait: bool) -> None:
+        msvcrt.locking(file, msvcrt.LK_LOCK if wait else msvcrt.LK_NBLCK, 1)
+else:
+    import fcntl
+
+    def _lock(file: int, wait: bool) -> None:
+        fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+
 
 COMPANION = "companion.json"
 """The file that says that a folder is a private companion."""
@@ -91,11 +104,11 @@ def _is_pool(folder: Path) -> bool:
 
 
 def check_replaceable(
-    folder: Path, mark: str, replace: bool, ours: str | None = None, what: str = "a release"
+    folder: Path, mark: str, replace: bool, own_files: str | None = None, what: str = "a release"
 ) -> None:
     """Refuse a place that cannot be written, or holds what is not ours to replace.
 
-    ``mark`` is the file that a folder has when it is one of ours, ``ours`` the names of its files;
+    ``mark`` is the file that a folder of ours has, ``own_files`` a pattern of the names in it;
     a release and a companion say themselves which they are. An empty folder is free.
     """
     taken = os.path.lexists(folder) and not _is_empty(folder)
@@ -106,7 +119,7 @@ def check_replaceable(
             f"{folder.name!r} exists and is not {what}; it is not replaced.",
             "choose another folder.",
         )
-    if taken and folder.exists() and any(_list_foreign_files(folder, ours)):
+    if taken and folder.exists() and any(_list_foreign_files(folder, own_files)):
         raise UsageError(
             f"{folder.name!r} holds files that are not {what}'s; it is not replaced.",
             "move them away, or choose another folder.",
@@ -123,8 +136,8 @@ def _is_empty(place: Path) -> bool:
     return not any(place.iterdir())
 
 
-def _list_foreign_files(folder: Path, ours: str | None = None) -> Iterator[str]:
-    known = ours or _match_own_files(folder)
+def _list_foreign_files(folder: Path, own_files: str | None = None) -> Iterator[str]:
+    known = own_files or _match_own_files(folder)
     for name in os.listdir(folder):
         if not re.fullmatch(known, name) or (folder / name).is_dir():
             yield name
@@ -497,3 +510,59 @@ def _unwritable_error(folder: Path) -> OutputError:
         f"The folder that should hold {folder.name!r} does not exist or cannot be written.",
         "create it, or choose another place.",
     )
+
+
+# A folder for one run at a time: several runs may keep their results in the same one
+
+
+def ensure_folder(place: Path) -> Path:
+    """A folder that may be there already, to put results in."""
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(
+            f"{place.name!r} cannot be a folder ({error.strerror}).", "choose another place."
+        ) from None
+    return place
+
+
+class FolderBusyError(OutputError):
+    """Another run is at work in a folder."""
+
+
+@contextmanager
+def lock_folder(place: Path, lock: str, *, wait: bool = True) -> Iterator[None]:
+    """While it lasts no other run is at work in the folder, which is made if need be.
+
+    ``lock`` is the file that is held meanwhile. It stays, for removing it would let two in; the
+    system lets go of it when a run is killed. Without ``wait`` a folder that another run is at work
+    in is refused.
+    """
+    ensure_folder(place)
+    with _open_lock(place / lock) as file:
+        try:
+            _lock(file, wait)
+        except (BlockingIOError, PermissionError):  # the second is Windows' word for it
+            raise FolderBusyError(
+                "Another run is writing to this folder.", "wait for it, or choose another folder."
+            ) from None
+        except OSError:
+            raise OutputError(
+                f"{place.name!r} cannot be kept from other runs: its disk has no locks.",
+                "choose a folder on another disk.",
+            ) from None
+        yield
+
+
+@contextmanager
+def _open_lock(path: Path) -> Iterator[int]:
+    try:
+        file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError as error:
+        raise OutputError(
+            f"{path.parent.name!r} cannot be written ({error.strerror}).", "choose another folder."
+        ) from None
+    try:
+        yield file
+    finally:
+        os.close(file)

@@ -85,54 +85,56 @@ def find_values_in_labels(
     column = replace(column, kind=column.kind or infer_label_kind(labels))
     texts = [label for label in labels if label is not None]
     spelling = {} if own else respell_labels(texts, column.kind, column.listed_values or (), texts)
-    meant = read_meanings(texts, column, own, spelling)
+    meanings = read_meanings(texts, column, own, spelling)
     null = [None] if None in labels else []
-    return [*null, *list_named_values(meant, column), *pick_values_inside(meant, column, ())]
+    return [*null, *list_named_values(meanings, column), *pick_values_inside(meanings, column, ())]
 
 
 def read_meanings(
-    labels: Iterable[str], column: Column, own: bool, spelling: Spelling
+    labels: Iterable[str], column: Column, made_by_shoal: bool, spelling: Spelling
 ) -> list[LabelMeaning | None]:
     """What the labels of a column mean; nothing under a taxonomy, which lists all its leaves."""
     if isinstance(column.hierarchy, Tree):
         return []
-    if own and column.kind in ("category", "code"):
+    if made_by_shoal and column.kind in ("category", "code"):
         return [_read_own(label, column) for label in labels]
     return [_read_foreign(label, column, spelling) for label in labels]
 
 
-def list_named_values(meant: Iterable[LabelMeaning | None], column: Column) -> list[Any]:
+def list_named_values(meanings: Iterable[LabelMeaning | None], column: Column) -> list[Any]:
     """The values that labels name, or end at."""
-    named = dict.fromkeys(
-        value for meaning in meant for value in list_example_values(meaning, column.kind)
+    values = dict.fromkeys(
+        value for meaning in meanings for value in list_example_values(meaning, column.kind)
     )
-    return [value for value in named if value is None or is_allowed_value(value, column)]
+    return [value for value in values if value is None or is_allowed_value(value, column)]
 
 
 def pick_values_inside(
-    meant: Iterable[LabelMeaning | None], column: Column, known: Iterable[Any]
+    meanings: Iterable[LabelMeaning | None], column: Column, known_values: Iterable[Any]
 ) -> list[Any]:
     """Values between the ends of ranges: whatever two of them have in common, one lies in it.
 
-    ``known`` are values that there are already.
+    ``known_values`` are values that there are already.
     """
     if column.kind in ("number", "date"):
-        ranges = [meaning for meaning in meant if isinstance(meaning, Between)]
-        there = sorted(to_position(value, column.kind) for value in known if value is not None)
-        points = pick_gap_points(ranges, there, column.kind == "date")
+        ranges = [meaning for meaning in meanings if isinstance(meaning, Between)]
+        known_points = sorted(
+            to_position(value, column.kind) for value in known_values if value is not None
+        )
+        points = pick_gap_points(ranges, known_points, column.kind == "date")
         inside = [value_at(point, column.kind) for point in points]
     else:
-        inside = _pick_codes_between([meaning for meaning in meant if isinstance(meaning, Span)])
+        inside = _pick_codes_between([meaning for meaning in meanings if isinstance(meaning, Span)])
     return [value for value in inside if value is not None and is_allowed_value(value, column)]
 
 
 def pick_gap_points(
-    ranges: Sequence[Between], known: Sequence[float], whole: bool = False
+    ranges: Sequence[Between], known_points: Sequence[float], whole: bool = False
 ) -> list[float]:
     """A point in each gap between neighbouring ends that begins or stops a range without its end.
 
     And one beyond all ends where a range has none. Points are whole numbers where everything else
-    is (or has to be, ``whole``); ``known`` (ascending) are points that there are already.
+    is (or has to be, ``whole``); ``known_points`` (ascending) are points that there are already.
 
     >>> pick_gap_points([Between(20, 30, True, False), Between(25, 40, False, True)], [])
     [27.0]
@@ -143,14 +145,15 @@ def pick_gap_points(
     opened = {span.low for span in ranges if not span.low_in}
     closed = {span.high for span in ranges if not span.high_in}
     whole = whole or (
-        all(float(end).is_integer() for end in (*ends, *known)) and all(map(_holds_whole, ranges))
+        all(float(end).is_integer() for end in (*ends, *known_points))
+        and all(map(_holds_whole, ranges))
     )
     wide = [
         (low, high)
         for low, high in pairwise(ends)
         if (low in opened or high in closed)
         and (not whole or high - low >= 2)
-        and bisect_right(known, low) == bisect_left(known, high)
+        and bisect_right(known_points, low) == bisect_left(known_points, high)
     ]
     points = [low + (high - low) / 2 for low, high in wide]
     if any(math.isinf(span.low) for span in ranges):
@@ -215,11 +218,11 @@ def is_allowed_value(value: Any, column: Column) -> bool:
 
 
 def respell_labels(
-    labels: Collection[str], kind: str, known: Collection[Any], every: Collection[str]
+    labels: Collection[str], kind: str, known_values: Collection[Any], all_labels: Collection[str]
 ) -> Spelling:
     """The labels of a release that their column decides about, as they are to be read.
 
-    ``known`` are values that are known without any label, ``every`` the labels of all releases.
+    ``known_values`` are known without any label; ``all_labels`` are those of all releases.
 
     >>> respell_labels(["1990-99", "2000-09"], "date", [], [])
     {'2000-09': '2000-2009'}
@@ -227,13 +230,13 @@ def respell_labels(
     {'130*': None, 'm/f': '{m, f}'}
     """
     if kind in ("number", "date"):
-        short = _find_short_masks(labels, known, every) if kind == "number" else {}
+        short = _find_short_masks(labels, known_values, all_labels) if kind == "number" else {}
         return {**_respell_years(labels, kind), **short}
-    words = {format_value(value) for value in known if value is not None}
-    alone = words | _list_certain_values(every, kind)
-    sets = {label: _respell_words(label, kind, words, alone) for label in labels}
+    words = {format_value(value) for value in known_values if value is not None}
+    single_words = words | _list_certain_values(all_labels, kind)
+    sets = {label: _respell_words(label, kind, words, single_words) for label in labels}
     changed = {label: spelt for label, spelt in sets.items() if spelt != label}
-    return {**_find_odd_masks(labels, kind, words, every), **changed}
+    return {**_find_odd_masks(labels, kind, words, all_labels), **changed}
 
 
 def _respell_years(labels: Collection[str], kind: str) -> Spelling:
@@ -260,12 +263,12 @@ def _write_years(label: str) -> str:
 
 
 def _find_short_masks(
-    labels: Iterable[str], known: Iterable[Any], every: Iterable[str]
+    labels: Iterable[str], known_values: Iterable[Any], all_labels: Iterable[str]
 ) -> Spelling:
     """Masked numbers with fewer digits than any number: codes, perhaps, that leave out stars."""
     masked = [label for label in labels if _MASKED.fullmatch(label.strip())]
     plain = [
-        parse_label(label, "number") for label in every if not _MASKED.fullmatch(label.strip())
+        parse_label(label, "number") for label in all_labels if not _MASKED.fullmatch(label.strip())
     ]
     ends = [
         end
@@ -273,43 +276,45 @@ def _find_short_masks(
         if isinstance(meaning, Between)
         for end in (meaning.low, meaning.high)
     ]
-    numbers = [float(value) for value in known if value is not None] + ends if masked else []
+    numbers = [float(value) for value in known_values if value is not None] + ends if masked else []
     digits = (len(str(int(abs(number)))) for number in numbers if abs(number) < 1e15)
     min_digits = min(digits, default=0)
     return {label: None for label in masked if len(label.strip().lstrip("+-")) < min_digits}
 
 
 def _find_odd_masks(
-    labels: Iterable[str], kind: str, words: Collection[str], every: Iterable[str]
+    labels: Iterable[str], kind: str, words: Collection[str], all_labels: Iterable[str]
 ) -> Spelling:
     """Masked codes as long as no code is; where none is known, as long as not the longest mask."""
-    meant = {label: parse_label(label, kind) for label in {*labels, *every}}
+    meanings = {label: parse_label(label, kind) for label in {*labels, *all_labels}}
     masks = {
-        label: meaning.length for label, meaning in meant.items() if isinstance(meaning, Masked)
+        label: meaning.length for label, meaning in meanings.items() if isinstance(meaning, Masked)
     }
     if not masks:
         return {}
-    spans = [meaning.low for meaning in meant.values() if isinstance(meaning, Span)]
-    codes = [word for word in _list_certain_values(every, kind) if any(map(str.isdecimal, word))]
+    spans = [meaning.low for meaning in meanings.values() if isinstance(meaning, Span)]
+    codes = [
+        word for word in _list_certain_values(all_labels, kind) if any(map(str.isdecimal, word))
+    ]
     lengths = {len(code) for code in (*words, *spans, *codes)} or {max(masks.values())}
     return {label: None for label in labels if masks.get(label, 0) not in {0, *lengths}}
 
 
 def _respell_words(
-    label: str, kind: str, known: Collection[str], alone: Collection[str | None]
+    label: str, kind: str, known_words: Collection[str], single_words: Collection[str | None]
 ) -> str | None:
     """A list of words as a set in braces, or one value in braces; None where it may be either."""
     meaning = parse_label(label, kind)
     if not isinstance(meaning, ValueSet) or is_empty_label(label):
         return label
-    if label in known:
+    if label in known_words:
         return label if meaning.texts == (label,) else write_set([label])
     if len(meaning.texts) == 1:
         but = _BUT.fullmatch(label.strip())
-        return None if but and but[1] in alone else label
+        return None if but and but[1] in single_words else label
     if meaning.is_certain:
         return label
-    members = [word in alone for word in meaning.texts]
+    members = [word in single_words for word in meaning.texts]
     if all(members):
         return write_set(meaning.texts)
     return write_set([label.strip()]) if meaning.is_loose and not any(members) else None
@@ -317,9 +322,9 @@ def _respell_words(
 
 def _list_certain_values(labels: Iterable[str], kind: str) -> set[str]:
     meanings = [parse_label(label, kind) for label in labels if not is_empty_label(label)]
-    sure = (
+    certain = (
         meaning.texts
         for meaning in meanings
         if isinstance(meaning, ValueSet) and meaning.is_certain
     )
-    return {word for texts in sure for word in texts if word is not None}
+    return {word for texts in certain for word in texts if word is not None}

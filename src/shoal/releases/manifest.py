@@ -114,14 +114,16 @@ def refuse_noisy(manifest: Mapping[str, Any], why: str) -> None:
         )
 
 
-def choose_bucket_schema(schema: Schema | None, own: Schema) -> Schema:
+def choose_bucket_schema(schema: Schema | None, own_schema: Schema) -> Schema:
     """What a release in buckets is judged by: its own roles, whatever others are given.
 
     Counted over exact columns, rows would have anybody's values. Of a given schema only what it
     says of sensitive columns is taken.
     """
     stated = {} if schema is None else {column.name: column for column in schema.sensitive}
-    return Schema(tuple(stated.get(c.name, c) if c.role == "sensitive" else c for c in own.columns))
+    return Schema(
+        tuple(stated.get(c.name, c) if c.role == "sensitive" else c for c in own_schema.columns)
+    )
 
 
 def locate_values_file(request: Request, table: Path) -> Path | None:
@@ -245,22 +247,24 @@ def _state_schema(schema: Schema, values: Mapping[str, frozenset[str]], form: st
     return Schema(tuple(own if own.role == "sensitive" else public for public, own in pairs))
 
 
-def _redact_column(column: Column, there: frozenset[str] | None) -> Column:
+def _redact_column(column: Column, published_values: frozenset[str] | None) -> Column:
     if column.role == "quasi":
         if column.kind == "category" and isinstance(column.hierarchy, Ordered):
             return Column(column.name, "quasi", "category", column.hierarchy)
         return Column(column.name, "quasi")
-    if column.role == "keep" or there is None:
+    if column.role == "keep" or published_values is None:
         return Column(column.name, column.role, column.kind, missing=column.missing)
-    pruned = _prune_tree(column.hierarchy, there)
+    pruned = _prune_tree(column.hierarchy, published_values)
     return Column(column.name, column.role, column.kind, pruned, missing=column.missing)
 
 
-def _prune_tree(hierarchy: Hierarchy | None, there: frozenset[str]) -> Hierarchy | None:
+def _prune_tree(hierarchy: Hierarchy | None, published_values: frozenset[str]) -> Hierarchy | None:
     """A taxonomy with the published values alone: distances stay, other leaves are not shown."""
     if not isinstance(hierarchy, Tree):
         return hierarchy
-    return replace(hierarchy, rows=tuple(r for r in hierarchy.rows if r[0] in there), source="")
+    return replace(
+        hierarchy, rows=tuple(r for r in hierarchy.rows if r[0] in published_values), source=""
+    )
 
 
 def build_companion(

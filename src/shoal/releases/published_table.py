@@ -340,11 +340,11 @@ def _choose_schemas(
     return [roles for roles in chosen if roles is not None]
 
 
-def _with_bucket_roles(schema: Schema | None, own: Schema) -> Schema | None:
+def _with_bucket_roles(schema: Schema | None, own_schema: Schema) -> Schema | None:
     """The given schema with the roles that buckets give: exact columns make no classes there."""
     if schema is None:
         return None
-    roles = {column.name: column.role for column in own.columns}
+    roles = {column.name: column.role for column in own_schema.columns}
     return Schema(tuple(replace(c, role=roles.get(c.name, c.role)) for c in schema.columns))
 
 
@@ -364,23 +364,23 @@ def _add_private_columns(public: Schema, private: Companion | None) -> Schema:
 
 
 def _join_schemas(
-    schema: Schema | None, own: Schema | None, private: Companion | None
+    schema: Schema | None, own_schema: Schema | None, private: Companion | None
 ) -> Schema | None:
     """The given schema, and what the release says of kinds and of columns that it does not name.
 
     A column that the release publishes as it is may be given as a quasi-identifier: its values
     are cells of one value each.
     """
-    if schema is None or own is None:
-        return schema or own
-    for column in own.columns:
+    if schema is None or own_schema is None:
+        return schema or own_schema
+    for column in own_schema.columns:
         role = schema.column(column.name).role if column.name in schema.names else column.role
         if role not in (column.role, "quasi"):
             raise _different_roles_error(column.name, column.role, role)
-    stated = (*(private.schema.columns if private else ()), *own.columns)
+    stated = (*(private.schema.columns if private else ()), *own_schema.columns)
     kinds = {column.name: column.kind for column in stated if column.kind}
     columns = [replace(c, kind=c.kind or kinds.get(c.name, "")) for c in schema.columns]
-    more = [column for column in own.columns if column.name not in schema.names]
+    more = [column for column in own_schema.columns if column.name not in schema.names]
     return Schema((*columns, *more))
 
 
@@ -389,7 +389,7 @@ def _read(
 ) -> PublishedTable:
     table, own = (source, False) if release is None else (release[0], True)
     kinds = {} if own else _recognise_kinds(source, [c.name for c in roles.keep if not c.kind])
-    with open_labels(table, roles, exact=own, some=True, recognised=kinds) as frame:
+    with open_labels(table, roles, exact=own, partial=True, recognised=kinds) as frame:
         there = [field.name for field in frame.fields]
         columns = [c for c in roles.columns if c.name in there and c.role in PUBLISHED_ROLES]
         name = _name_release(source, release, number)
@@ -432,12 +432,12 @@ def _recognise_kinds(source: Any, names: Sequence[str]) -> dict[str, str]:
 
 
 def with_shared_columns(
-    tables: Sequence[PublishedTable], known: Collection[str]
+    tables: Sequence[PublishedTable], people_columns: Collection[str]
 ) -> tuple[PublishedTable, ...]:
     """The releases with those columns that nobody gave a role and another table has too.
 
-    ``known`` are the columns of people. Where one release says what such a column is, it is that
-    in the others; one that says who somebody is, or who provided a row, is no such column.
+    ``people_columns``: those of a table of people. Where one release says what such a column is, it
+    is that in the others; one that says who somebody is, or who provided a row, is no such column.
     """
     named = Counter(name for table in tables for name in (*table.listings, *table.undeclared))
     secret = {
@@ -450,7 +450,7 @@ def with_shared_columns(
         name
         for table in tables
         for name in table.undeclared
-        if (name in known or named[name] > 1) and name not in secret
+        if (name in people_columns or named[name] > 1) and name not in secret
     }
     return tuple(
         _with_shared_columns(table, [n for n in table.undeclared if n in shared])
@@ -463,7 +463,7 @@ def _with_shared_columns(table: PublishedTable, names: Sequence[str]) -> Publish
         return table
     labels = Schema(tuple(Column(name, "keep") for name in names))
     kinds = _recognise_kinds(table.source, names)
-    with open_labels(table.source, labels, exact=False, some=True, recognised=kinds) as frame:
+    with open_labels(table.source, labels, exact=False, partial=True, recognised=kinds) as frame:
         return replace(table, shared_columns=read_columns(frame, names))
 
 

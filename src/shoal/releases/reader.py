@@ -59,7 +59,7 @@ def open_labels(
     schema: Schema,
     *,
     exact: bool,
-    some: bool = False,
+    partial: bool = False,
     values: Path | None = None,
     as_told: bool = True,
     recognised: Mapping[str, str] | None = None,
@@ -68,8 +68,8 @@ def open_labels(
     """A published table with its labels exactly as they stand: two that differ are never one.
 
     ``exact``: a release's, where in the sensitive columns too only empty cells are null.
-    ``some``: the table need not have all of the schema's columns. ``values``: the second table of
-    a release that has two; where the manifest beside the first names it, it is found. Where the
+    ``partial``: the table need not have all of the schema's columns. ``values``: the second table
+    of a release that has two; where the manifest beside the first names it, it is found. Where the
     manifest tells another number of rows, that is an error, unless ``as_told`` is false.
     ``recognised``: by kept column the kind that its values are read as, in place of labels.
     """
@@ -83,7 +83,7 @@ def open_labels(
     if values is not None:
         source, kinds = join_bucket_tables((source, values), (labels, learnt), reading)
         reading = {"nulls": ()}
-    with (open_partial_frame if some else open_frame)(source, kinds=kinds, **reading) as frame:
+    with (open_partial_frame if partial else open_frame)(source, kinds=kinds, **reading) as frame:
         if exact and as_told:
             _check_rows(file, frame)
         yield frame

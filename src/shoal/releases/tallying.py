@@ -35,14 +35,14 @@ def encode(
     frame: Frame,
     schema: Schema,
     population: Frame | None = None,
-    also: Mapping[str, Iterable[Any]] | None = None,
+    more_values: Mapping[str, Iterable[Any]] | None = None,
 ) -> Encoded:
     """Tally a frame by the schema's quasi-identifiers, sensitive columns and provider.
 
-    A population is tallied on the same axes, which then grow from the values of both. ``also``
-    are further values by column (None: null) that the axes shall know.
+    A population is tallied on the same axes, which then grow from the values of both; so they do
+    from ``more_values`` by column (None: null).
     """
-    plan = survey(frame, schema, population, also)
+    plan = survey(frame, schema, population, more_values)
     return plan.encode(frame)
 
 
@@ -50,7 +50,7 @@ def survey(
     frame: Frame,
     schema: Schema,
     population: Frame | None = None,
-    also: Mapping[str, Iterable[Any]] | None = None,
+    more_values: Mapping[str, Iterable[Any]] | None = None,
     distinct: Mapping[str, Distinct] | None = None,
 ) -> Survey:
     """Look at every value once and grow the axes; the table itself is not tallied yet.
@@ -62,7 +62,7 @@ def survey(
     if not any(values.nulls + values.counts.sum() for values in distinct.values()):
         raise InputError("The table has no rows.", "check that the file is the right one.")
     others = _read_population_values(population, schema)
-    more = {name: list(values) for name, values in (also or {}).items()}
+    more = {name: list(values) for name, values in (more_values or {}).items()}
     for name, other in others.items():
         more[name] = [*more.get(name, ()), *other.values, *([None] if other.nulls else [])]
     axes = _grow_axes(columns, distinct, more)
@@ -111,13 +111,13 @@ class Survey:
         )
         return replace(encoded, tally=replace(encoded.tally, reference=reference))
 
-    def parts(self, frame: Frame, most: int) -> list[Frame]:
-        """The table in parts of about ``most`` rows: ranges of one quasi-identifier's codes.
+    def parts(self, frame: Frame, max_rows: int) -> list[Frame]:
+        """The table in parts of about ``max_rows`` rows: ranges of one quasi-identifier's codes.
 
         The column with most codes is the one cut. Whoever shares all quasi-identifiers shares
         this one, so a class that lies in one part lies there whole.
         """
-        number = -(-self.rows // most)
+        number = -(-self.rows // max_rows)
         if number < 2:
             return [frame]
         coding = max(self.codings[: len(self.schema.quasi)], key=lambda candidate: candidate.size)
@@ -182,14 +182,16 @@ def _read_population_values(population: Frame | None, schema: Schema) -> dict[st
 
 
 def _grow_axes(
-    columns: Sequence[Column], distinct: Mapping[str, Distinct], more: Mapping[str, Iterable[Any]]
+    columns: Sequence[Column],
+    distinct: Mapping[str, Distinct],
+    more_values: Mapping[str, Iterable[Any]],
 ) -> list[Axis]:
     """The axes of the columns; what is amiss with any of them is told at once."""
     axes: list[Axis] = []
     amiss: list[InputError] = []
     for column in columns:
         try:
-            axes.append(_grow_axis(column, distinct[column.name], more.get(column.name, ())))
+            axes.append(_grow_axis(column, distinct[column.name], more_values.get(column.name, ())))
         except InputError as error:
             amiss.append(error)
     if amiss:
@@ -197,11 +199,11 @@ def _grow_axes(
     return axes
 
 
-def _grow_axis(column: Column, own: Distinct, more: Iterable[Any]) -> Axis:
+def _grow_axis(column: Column, own: Distinct, more_values: Iterable[Any]) -> Axis:
     """The axis of a column, from its values in the table and more values that count nobody."""
     counts: dict[Any, int] = dict(zip(own.values, own.counts.tolist(), strict=True))
     null = own.nulls > 0 or column.may_be_empty
-    for value in more:
+    for value in more_values:
         null = null or value is None
         if value is not None:
             counts.setdefault(value, 0)

@@ -439,5 +439,5 @@ def add_population(
         quasi = replace(schema, columns=schema.quasi).fit(
             [field for field in fields if schema.column(field.name).role == "quasi"]
         )
-        tally = encode(people, quasi, also=find_examples(count, quasi, own=own)).tally
+        tally = encode(people, quasi, more_values=find_examples(count, quasi, own=own)).tally
     return with_population(count, Population(tally.keys, tally.count), tally.quasi)

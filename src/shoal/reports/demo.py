@@ -15,11 +15,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from shoal.core.folder_lock import ensure_folder
 from shoal.core.release import EDITION, Finding, Release, to_json_object
 from shoal.core.schema import Schema, identifier, person, quasi, sensitive
 from shoal.data.bundled import path as bundled_path
 from shoal.data.bundled.make import DIAGNOSES, ZIPS
+from shoal.releases.folder import ensure_folder
 from shoal.releases.options import COUNTS, RANDOMISED, Progress, ignore_progress
 from shoal.reports.charts import release as charts
 from shoal.reports.document import Callout, Chart, Fact, KeyFacts, Page, Section, Table

@@ -11,7 +11,7 @@ from typing import Any
 
 import shoal
 from shoal import OutputError, Schema, UsageError
-from shoal.core.folder_lock import ensure_folder, lock_folder
+from shoal.releases.folder import ensure_folder, lock_folder
 from shoal.releases.options import Progress, ignore_progress
 from shoal.reports.document import check_page_place
 from shoal.studies import experiments

@@ -138,35 +138,35 @@ def _compute_column_centroids(
 ) -> Labels:
     start, code, count = counts
     class_ = np.repeat(np.arange(len(start) - 1), np.diff(start))
-    known = code != axis.null_code
+    has_value = code != axis.null_code
     rows = np.bincount(class_, count, len(start) - 1)
-    with_value = np.bincount(class_[known], count[known], len(start) - 1)
+    with_value = np.bincount(class_[has_value], count[has_value], len(start) - 1)
     null = (2 * with_value <= rows) | (axis.null & (with_value < min_people))
     if axis.positions is None:
         if axis.shape == "ordered":
-            is_centre = _is_from_median(start, class_, known, count)
+            is_centre = _is_from_median(start, class_, has_value, count)
         else:  # the most frequent
             is_centre = count == np.maximum.reduceat(count, start[:-1])[class_]
-        null |= np.bincount(class_[is_centre & ~known], minlength=len(null)) > 0
+        null |= np.bincount(class_[is_centre & ~has_value], minlength=len(null)) > 0
         at = np.flatnonzero(is_centre | null[class_])
         first = code[at[np.unique(class_[at], return_index=True)[1]]]
         centre, number = np.unique(np.where(null, axis.null_code, first), return_inverse=True)
         words = axis.labels(centre, centre)
         return number.astype(np.int32), pa.array(words.tolist(), pa.string())
     place = np.append(axis.positions, 0.0)[code]
-    total = np.bincount(class_[known], (place * count)[known], len(start) - 1)
+    total = np.bincount(class_[has_value], (place * count)[has_value], len(start) - 1)
     mean = total / np.maximum(with_value, 1)
-    people = np.bincount(code[known], count[known], len(axis.leaves))
+    people = np.bincount(code[has_value], count[has_value], len(axis.leaves))
     return _label_means(axis, mean, null, choose_precision(axis.leaves, people))
 
 
 def _is_from_median(
-    start: NDArray[Any], class_: NDArray[Any], known: NDArray[np.bool_], count: NDArray[Any]
+    start: NDArray[Any], class_: NDArray[Any], has_value: NDArray[np.bool_], count: NDArray[Any]
 ) -> NDArray[np.bool_]:
     """Whether a code is the median of its class's values or comes after it."""
-    so_far = np.append(0, np.cumsum(np.where(known, count, 0)))
+    so_far = np.append(0, np.cumsum(np.where(has_value, count, 0)))
     before, there = so_far[start[:-1]], np.diff(so_far[start])
-    return np.asarray(known & (2 * (so_far[1:] - before[class_]) >= there[class_]))
+    return np.asarray(has_value & (2 * (so_far[1:] - before[class_]) >= there[class_]))
 
 
 def _label_means(
@@ -180,9 +180,9 @@ def _label_means(
         mean = np.where(mean - line[at - 1] <= line[at] - mean, line[at - 1], line[at])
     else:
         mean = np.round(mean, digits)
-    there, number = np.unique(mean, return_inverse=True)
-    words = [*map(format_value, positions_to_values(axis.kind, there)), None]
-    return np.where(null, len(there), number).astype(np.int32), pa.array(words, pa.string())
+    values, number = np.unique(mean, return_inverse=True)
+    words = [*map(format_value, positions_to_values(axis.kind, values)), None]
+    return np.where(null, len(values), number).astype(np.int32), pa.array(words, pa.string())
 
 
 def choose_precision(leaves: Sequence[Any], people: Sequence[int] | NDArray[Any]) -> int:

@@ -59,11 +59,11 @@ class Counts:
         cls,
         plan: MarginalPlan,
         spend: Spend,
-        asked: Any = None,
+        wanted: Any = None,
         progress: Progress = ignore_progress,
     ) -> Counts:
         """The counts of the marginals that are asked for, within a budget."""
-        marginals = plan.marginals(TOGETHER if asked is None else asked)
+        marginals = plan.marginals(TOGETHER if wanted is None else wanted)
         check_marginal_names(plan, marginals)
         plan.check_size(marginals)
         return cls(plan, marginals, calibrate_noise(spend, len(marginals)), progress)

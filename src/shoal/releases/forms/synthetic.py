@@ -311,20 +311,20 @@ class Synthetic:
         cls,
         plan: MarginalPlan,
         spend: Spend,
-        asked: Any = None,
+        wanted: Any = None,
         progress: Progress = ignore_progress,
     ) -> Synthetic:
         """A model within a budget, of the marginals that are named or of chosen ones."""
         check_mbi_installed()
         columns = len(plan.bins)
-        if asked is None and columns > 2:
+        if wanted is None and columns > 2:
             pairs = sorted(combinations(range(columns), 2), key=lambda pair: plan.cells([pair]))
             plan.check_size(pairs[1 - columns :])  # as large as any tree of them
             budget = split_budget(spend, columns)
             alone = tuple((column,) for column in range(columns))
             return cls(plan, alone, budget.alone, budget, progress)
-        _refuse_number(asked)
-        marginals = plan.marginals(columns if asked is None else asked)
+        _refuse_number(wanted)
+        marginals = plan.marginals(columns if wanted is None else wanted)
         _check_all_columns(plan, marginals)
         plan.check_size(marginals)
         check_model_size(plan, marginals)
@@ -370,9 +370,9 @@ class Synthetic:
         return {"cells": cells, "deviation": self.noise.deviation, **pairs}
 
 
-def _refuse_number(asked: Any) -> None:
+def _refuse_number(wanted: Any) -> None:
     """Refuse a number of columns: marginals of so many would be one table of all of them."""
-    if isinstance(asked, int) and asked > 1:
+    if isinstance(wanted, int) and wanted > 1:
         raise UsageError(
             "A synthetic table chooses its marginals by itself, or takes those that are named.",
             "leave --marginals out, or name them: --marginal age,sex --marginal sex,disease.",

@@ -25,11 +25,11 @@ def treat_published_as_quasi(schema: Schema, rule: Model, after: Any) -> Schema:
     (Sweeney 2002, section 4.2), so nobody may stand out with it either. It does not see what the
     rows of both say together where they can be joined all the same.
     """
-    before = {
+    earlier_columns = {
         name for source in list_earlier(after) for name in _list_published_columns(source, schema)
     }
-    _refuse_renamed(schema, before)
-    linking = [c.name for c in (*schema.sensitive, *schema.keep) if c.name in before]
+    _refuse_renamed(schema, earlier_columns)
+    linking = [c.name for c in (*schema.sensitive, *schema.keep) if c.name in earlier_columns]
     for part in unwrap_rule(rule):
         on = getattr(part, "on", None)
         judged = on.split("*") if on else [column.name for column in schema.sensitive]
@@ -45,10 +45,10 @@ def treat_published_as_quasi(schema: Schema, rule: Model, after: Any) -> Schema:
     return replace(schema, columns=tuple(columns))
 
 
-def _refuse_renamed(schema: Schema, before: set[str]) -> None:
+def _refuse_renamed(schema: Schema, earlier_columns: set[str]) -> None:
     """A column that an earlier release has under nearly its name would not be noticed as that."""
-    others = {_fold_name(name) for name in before.difference(schema.names)}
-    published = [c.name for c in (*schema.sensitive, *schema.keep) if c.name not in before]
+    others = {_fold_name(name) for name in earlier_columns.difference(schema.names)}
+    published = [c.name for c in (*schema.sensitive, *schema.keep) if c.name not in earlier_columns]
     alike = [name for name in published if _fold_name(name) in others]
     if alike:
         raise UsageError(

@@ -60,19 +60,23 @@ class BasedOnDraft(TableDraft):
     """The classes of a table whose cells cover those of an earlier release, person by person."""
 
     def __init__(
-        self, frame: Frame, plan: Survey, request: Request, before: EarlierRelease
+        self, frame: Frame, plan: Survey, request: Request, earlier: EarlierRelease
     ) -> None:
-        encoded = tally_with_old_classes(frame, plan, before)
-        tally, was = split_off_old_classes(encoded.tally)
-        cells = read_old_cells(before.rows.count, tally.quasi)
-        super().__init__(frame, encoded, tally, extend_cut(tally, was, cells, request), request)
-        self._facts |= _count_changes(self._cut, was, cells, len(before.rows.class_))
-        self._facts["rows_new_few"] = _count_few_newcomers(tally, was, self._cut, request.rule)
+        encoded = tally_with_old_classes(frame, plan, earlier)
+        tally, old_class = split_off_old_classes(encoded.tally)
+        cells = read_old_cells(earlier.rows.count, tally.quasi)
+        super().__init__(
+            frame, encoded, tally, extend_cut(tally, old_class, cells, request), request
+        )
+        self._facts |= _count_changes(self._cut, old_class, cells, len(earlier.rows.class_))
+        self._facts["rows_new_few"] = _count_few_newcomers(
+            tally, old_class, self._cut, request.rule
+        )
 
 
-def find_earlier_values(before: EarlierRelease, schema: Schema) -> dict[str, list[Any]]:
+def find_earlier_values(earlier: EarlierRelease, schema: Schema) -> dict[str, list[Any]]:
     """By column, values that let an axis read the earlier release's labels."""
-    examples = find_examples(before.rows.count, schema, own=True)
+    examples = find_examples(earlier.rows.count, schema, own=True)
     return {column.name: _select_allowed(column, examples[column.name]) for column in schema.quasi}
 
 
@@ -83,23 +87,25 @@ def _select_allowed(column: Column, values: Iterable[Any]) -> list[Any]:
     ]
 
 
-def tally_with_old_classes(frame: Frame, plan: Survey, before: EarlierRelease) -> Encoded:
+def tally_with_old_classes(frame: Frame, plan: Survey, earlier: EarlierRelease) -> Encoded:
     """The table's tally with one more sensitive column, the last: 1 + old class, 0 for the new."""
     person = plan.schema.person
     assert person is not None, "checked when the earlier release was read"
     people = list_people(frame, plan.schema)
-    keyed = hash_people(frame, person.name, people, before.key)
-    was = before.rows.classes(keyed) + np.int32(1)
-    if not was.any():  # numbers written in another way would make everybody new, and unprotected
+    keyed = hash_people(frame, person.name, people, earlier.key)
+    old_class = earlier.rows.classes(keyed) + np.int32(1)
+    if (
+        not old_class.any()
+    ):  # numbers written in another way would make everybody new, and unprotected
         raise InputError(
             "Nobody of the earlier release is in the table.",
             f"check that column {person.name!r} names people as it did then.",
         )
-    check_spelling(person.name, people.values, keyed, before)
-    size = int(before.rows.class_.max()) + 2
+    check_spelling(person.name, people.values, keyed, earlier)
+    size = int(earlier.rows.class_.max()) + 2
     at = len(plan.schema.quasi) + len(plan.schema.sensitive)
     axis = Axis.numbered(person.name, size)
-    coding = Coding(person.name, people.values, was, None, size)
+    coding = Coding(person.name, people.values, old_class, None, size)
     columns = (replace(c, role="sensitive") if c is person else c for c in plan.schema.columns)
     return replace(
         plan,
@@ -149,36 +155,36 @@ def _list_class_labels(count: Recount, name: str) -> NDArray[np.object_]:
     return texts[count.cut.cells.low[:, j]]
 
 
-def extend_cut(tally: Tally, was: Codes, cells: Cells, request: Request) -> Cut:
+def extend_cut(tally: Tally, old_class: Codes, cells: Cells, request: Request) -> Cut:
     """A cut that meets the rule and whose cells cover the old cells of the people in them.
 
     First old classes stay as they are and everybody else is apart; then new people may join the
     old classes whose cells they lie in, where they meet the rule among themselves; at last classes
     are made of all people anew, in which the new ones are kept together.
     """
-    staying = _find_staying(tally, was, cells, request.rule)
+    staying = _find_staying(tally, old_class, cells, request.rule)
     nobody = np.full(tally.entries, SUPPRESSED, np.int32)
     if staying.max(initial=-1) < 0:
-        return _combine_classes(tally, was, cells, nobody, request)
-    for classes in (staying, _add_newcomers(tally, was, cells, staying, request.rule)):
+        return _combine_classes(tally, old_class, cells, nobody, request)
+    for classes in (staying, _add_newcomers(tally, old_class, cells, staying, request.rule)):
         try:
-            return _combine_classes(tally, was, cells, classes, request)
+            return _combine_classes(tally, old_class, cells, classes, request)
         except NotMetError:
             continue  # with more people in common the rule may be met
-    return _combine_classes(tally, was, cells, nobody, request, together=True)
+    return _combine_classes(tally, old_class, cells, nobody, request, together=True)
 
 
-def _find_staying(tally: Tally, was: Codes, cells: Cells, rule: Model) -> Codes:
+def _find_staying(tally: Tally, old_class: Codes, cells: Cells, rule: Model) -> Codes:
     """Per entry the old class that it stays in; negative where it cannot."""
-    inside = (was >= 0) & _lies_in(tally.keys, cells, np.maximum(was, 0))
-    classes = np.unique(was[inside])
-    class_ = np.where(inside, np.searchsorted(classes, was), SUPPRESSED).astype(np.int32)
+    inside = (old_class >= 0) & _lies_in(tally.keys, cells, np.maximum(old_class, 0))
+    classes = np.unique(old_class[inside])
+    class_ = np.where(inside, np.searchsorted(classes, old_class), SUPPRESSED).astype(np.int32)
     if not len(classes):
         return class_
     entry = np.arange(tally.entries, dtype=np.int32)
     cut = Cut(entry, class_, tally.count, cells.take(classes))
     holds = inside & _meets_rule(tally, cut, rule)[class_]
-    return np.where(holds, was, SUPPRESSED).astype(np.int32)
+    return np.where(holds, old_class, SUPPRESSED).astype(np.int32)
 
 
 def _meets_rule(tally: Tally, cut: Cut, rule: Model) -> Flags:
@@ -200,12 +206,14 @@ def _lies_in(keys: NDArray[Any], cells: Cells, class_: Codes) -> Flags:
     return inside
 
 
-def _add_newcomers(tally: Tally, was: Codes, cells: Cells, staying: Codes, rule: Model) -> Codes:
+def _add_newcomers(
+    tally: Tally, old_class: Codes, cells: Cells, staying: Codes, rule: Model
+) -> Codes:
     """The same where new people are in the first old class that stays and has them in its cells.
 
     The old rows are known, so only newcomers who meet the rule as a class of their own may join.
     """
-    classes, new = np.unique(staying[staying >= 0]), np.flatnonzero(was < 0)
+    classes, new = np.unique(staying[staying >= 0]), np.flatnonzero(old_class < 0)
     start, containing = cells.take(classes).contains(tally.keys[:, new])
     has = np.diff(start) > 0
     entry, to = new[has].astype(np.int32), classes[containing[start[:-1][has]]]
@@ -224,11 +232,11 @@ def _meets_alone(tally: Tally, cut: Cut, rule: Model) -> Flags:
     return _meets_rule(tally, some, rule)[class_]
 
 
-def _count_few_newcomers(tally: Tally, was: Codes, cut: Cut, rule: Model) -> int:
+def _count_few_newcomers(tally: Tally, old_class: Codes, cut: Cut, rule: Model) -> int:
     """How many new rows are in classes whose newcomers do not meet the rule among themselves."""
-    new = (cut.class_ >= 0) & (was[cut.entry] < 0)
-    some = replace(cut, entry=cut.entry[new], class_=cut.class_[new], count=cut.count[new])
-    return int(some.count[~_meets_alone(tally, some, rule)].sum())
+    new = (cut.class_ >= 0) & (old_class[cut.entry] < 0)
+    newcomers = replace(cut, entry=cut.entry[new], class_=cut.class_[new], count=cut.count[new])
+    return int(newcomers.count[~_meets_alone(tally, newcomers, rule)].sum())
 
 
 def _count_values(tally: Tally) -> tuple[NDArray[np.int64], ...]:
@@ -240,7 +248,12 @@ def _count_values(tally: Tally) -> tuple[NDArray[np.int64], ...]:
 
 
 def _combine_classes(
-    tally: Tally, was: Codes, cells: Cells, staying: Codes, request: Request, together: bool = False
+    tally: Tally,
+    old_class: Codes,
+    cells: Cells,
+    staying: Codes,
+    request: Request,
+    together: bool = False,
 ) -> Cut:
     """Old classes as far as entries stay in them, and the method's classes of the rest."""
     allowed = count_suppressible(tally, request)
@@ -254,9 +267,9 @@ def _combine_classes(
     )
     if not len(rest):
         return settle_cut(tally, old.merged(), request.rule, allowed)
-    new = run_method(_center_old_entries(tally, was, cells, rest, together), request, allowed)
+    new = run_method(_center_old_entries(tally, old_class, cells, rest, together), request, allowed)
     entry = rest[new.entry].astype(np.int32)
-    covering = _cover_old_cells(tally, was, cells, replace(new, entry=entry))
+    covering = _cover_old_cells(tally, old_class, cells, replace(new, entry=entry))
     class_ = np.where(new.class_ < 0, SUPPRESSED, new.class_ + old.classes).astype(np.int32)
     both = Cut(
         np.concatenate((old.entry, entry)),
@@ -269,7 +282,7 @@ def _combine_classes(
 
 
 def _center_old_entries(
-    tally: Tally, was: Codes, cells: Cells, rest: Codes, together: bool = False
+    tally: Tally, old_class: Codes, cells: Cells, rest: Codes, together: bool = False
 ) -> Tally:
     """A tally of some entries, with a point in the middle of its old cell for each old one.
 
@@ -279,7 +292,7 @@ def _center_old_entries(
     middle = (cells.low + cells.high) // 2
     for j in cells.sets:
         middle[:, j] = cells.low[:, j]  # the middle of a set need not be a member
-    old, own = was[rest], tally.keys[:, rest]
+    old, own = old_class[rest], tally.keys[:, rest]
     if together and (old < 0).any():
         ordered = np.sort(own[:, old < 0], axis=1)
         own = ordered[:, ordered.shape[1] // 2, np.newaxis]
@@ -294,12 +307,12 @@ def _center_old_entries(
     )
 
 
-def _cover_old_cells(tally: Tally, was: Codes, cells: Cells, cut: Cut) -> Cells:
+def _cover_old_cells(tally: Tally, old_class: Codes, cells: Cells, cut: Cut) -> Cells:
     """The smallest cells around each class's people as they are now and as they were published."""
     entry, class_ = cut.entry, cut.class_
     low, high = find_extents(tally.keys, entry, class_, cut.classes)
-    old = (class_ >= 0) & (was[entry] >= 0)
-    to, of = np.unique(np.stack((class_[old], was[entry[old]])), axis=1)
+    old = (class_ >= 0) & (old_class[entry] >= 0)
+    to, of = np.unique(np.stack((class_[old], old_class[entry[old]])), axis=1)
     np.minimum.at(low, to, cells.low[of])
     np.maximum.at(high, to, cells.high[of])
     sets = {}
@@ -310,11 +323,11 @@ def _cover_old_cells(tally: Tally, was: Codes, cells: Cells, cut: Cut) -> Cells:
     return cover_ranges(tally.quasi, low, high, sets)
 
 
-def _count_changes(cut: Cut, was: Codes, cells: Cells, rows: int) -> dict[str, int]:
+def _count_changes(cut: Cut, old_class: Codes, cells: Cells, rows: int) -> dict[str, int]:
     """Of how many rows the cells stayed or became wider, how many are new, and how many gone."""
     _, number = Cells.joined([cut.cells, cells]).unique()
     shown = cut.class_ >= 0
-    class_, old, count = cut.class_[shown], was[cut.entry[shown]], cut.count[shown]
+    class_, old, count = cut.class_[shown], old_class[cut.entry[shown]], cut.count[shown]
     same = (old >= 0) & (number[class_] == number[cut.classes + np.maximum(old, 0)])
     frozen, again = int(count[same].sum()), int(count[old >= 0].sum())
     return {
@@ -326,12 +339,12 @@ def _count_changes(cut: Cut, was: Codes, cells: Cells, rows: int) -> dict[str, i
 
 
 def check_against_earlier(
-    frame: Frame, schema: Schema, before: EarlierRelease, now: ClassifiedRows, key: bytes
+    frame: Frame, schema: Schema, earlier: EarlierRelease, now: ClassifiedRows, key: bytes
 ) -> None:
     """Compare the written release with the earlier one, person by person, by their labels alone."""
-    old, new = find_classes_in_both(frame, schema, before, now, key)
+    old, new = find_classes_in_both(frame, schema, earlier, now, key)
     inner, outer = np.unique(np.stack((old, new)), axis=1)
-    wide = _generalises(schema, before.rows.count, inner, now.count, outer)
+    wide = _generalises(schema, earlier.rows.count, inner, now.count, outer)
     if not wide.all():
         raise NotMetError(
             f"In {int((~wide).sum()):,} classes the written cells do not cover those that people "

@@ -177,9 +177,9 @@ def _check_all_named(person: pa.Array, key: bytes) -> None:
         raise _unnamed_error(count, "of the earlier release ")
 
 
-def _unnamed_error(count: int, which: str = "") -> InputError:
+def _unnamed_error(count: int, whose: str = "") -> InputError:
     return InputError(
-        f"{count:,} rows {which}do not say who they are about.",
+        f"{count:,} rows {whose}do not say who they are about.",
         "give everybody a value in the person column, and publish both releases with it.",
     )
 
@@ -206,7 +206,7 @@ def list_people(frame: Frame, schema: Schema) -> Distinct:
 def find_classes_in_both(
     frame: Frame,
     schema: Schema,
-    before: EarlierRelease,
+    earlier: EarlierRelease,
     now: ClassifiedRows,
     key: bytes,
     counterfeits: int = 0,
@@ -219,7 +219,7 @@ def find_classes_in_both(
     people = list_people(frame, schema)
     old, new = (
         rows.classes(hash_people(frame, schema.person.name, people, secret))
-        for rows, secret in ((before.rows, before.key), (now, key))
+        for rows, secret in ((earlier.rows, earlier.key), (now, key))
     )
     nobody = pc.sum(pc.equal(now.person, hash_counterfeit_person(key))).as_py() or 0
     if nobody != counterfeits or int((new >= 0).sum()) + nobody != len(now.class_):
@@ -232,19 +232,19 @@ def find_classes_in_both(
 
 
 def check_spelling(
-    column: str, people: Sequence[Any], keyed: pa.Array, before: EarlierRelease
+    column: str, people: Sequence[Any], keyed: pa.Array, earlier: EarlierRelease
 ) -> None:
     """Refuse people who are written otherwise than they were, and would lose their old cells.
 
     Of the people who are gone only hashes are known. So the newcomers are hashed as they may have
     been written: in other case, with other leading zeros.
     """
-    rows = before.rows.person
+    rows = earlier.rows.person
     gone = rows.filter(pc.invert(pc.is_in(rows, value_set=keyed)))
     there = pc.is_in(keyed, value_set=rows).to_pylist()
     new = [p for p, old in zip(people, there, strict=True) if not old and isinstance(p, str)]
     parts = (new[i : i + _AT_ONCE] for i in range(0, len(new) if len(gone) else 0, _AT_ONCE))
-    count = sum(_count_respelt(part, gone, before.key) for part in parts)
+    count = sum(_count_respelt(part, gone, earlier.key) for part in parts)
     if count:
         raise InputError(
             f"{count:,} people who seem to be new are named like people of the earlier release "

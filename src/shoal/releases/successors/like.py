@@ -124,12 +124,12 @@ class Recoding:
             raise InputError("The manifest is damaged: parameters.", "publish the release again.")
         return dict(parameters)
 
-    def schema(self, given: Schema | None) -> Schema:
+    def schema(self, schema: Schema | None) -> Schema:
         """The release's own schema, or a given one that agrees with it on quasi-identifiers."""
         return (
             self.companion.schema
-            if given is None
-            else _complete_schema(given, self.companion.schema)
+            if schema is None
+            else _complete_schema(schema, self.companion.schema)
         )
 
     @cached_property
@@ -246,9 +246,9 @@ def check_not_combined(settings: Mapping[str, Any], form: str, auto_hierarchies:
         )
 
 
-def _complete_schema(schema: Schema, then: Schema) -> Schema:
+def _complete_schema(schema: Schema, released: Schema) -> Schema:
     """A given schema, its quasi-identifiers completed by the release's and checked against them."""
-    before = {column.name: column for column in then.quasi}
+    before = {column.name: column for column in released.quasi}
     differ = sorted({column.name for column in schema.quasi} ^ before.keys())
     for now in (column for column in schema.quasi if column.name in before):
         old = before[now.name]
@@ -340,7 +340,10 @@ def _fix_level(column: Column, level: int, labels: set[str]) -> tuple[Column, in
 
 
 def survey_with_unknown_values(
-    frame: Frame, schema: Schema, people: Frame | None, also: Mapping[str, Sequence[Any]] | None
+    frame: Frame,
+    schema: Schema,
+    people: Frame | None,
+    more_values: Mapping[str, Sequence[Any]] | None,
 ) -> Survey:
     """A survey of a table that has values which its hierarchies, domains and bounds do not know.
 
@@ -348,7 +351,9 @@ def survey_with_unknown_values(
     """
     distinct = dict(frame.values([column.name for column in list_tallied_columns(schema)]))
     fits = {column.name: _find_allowed(column, distinct[column.name]) for column in schema.quasi}
-    plan = survey(frame, schema, people, also, {**distinct, **_select_allowed(distinct, fits)})
+    plan = survey(
+        frame, schema, people, more_values, {**distinct, **_select_allowed(distinct, fits)}
+    )
     codings = tuple(
         _widen_coding(c, distinct[c.column], fits[c.column]) if c.column in fits else c
         for c in plan.codings
@@ -385,23 +390,25 @@ def _widen_coding(coding: Coding, distinct: Distinct, fits: Flags) -> Coding:
 class LikeDraft(TableDraft):
     """The classes of a table that is recoded as a release was."""
 
-    def __init__(self, frame: Frame, plan: Survey, request: Request, of: Recoding) -> None:
+    def __init__(self, frame: Frame, plan: Survey, request: Request, recoding: Recoding) -> None:
         encoded = plan.encode(frame)
-        tally, by_level = encoded.tally, of.levels(request.schema)
+        tally, by_level = encoded.tally, recoding.levels(request.schema)
         points = _list_points(tally)
         if by_level is not None:
-            facts = {"levels": {c.name: of.companion.levels[c.name] for c in request.schema.quasi}}
+            facts = {
+                "levels": {c.name: recoding.companion.levels[c.name] for c in request.schema.quasi}
+            }
             cut = _cut_at_levels(tally, points, by_level[1], facts)
             inside = [np.ones(axis.size, np.bool_) for axis in tally.quasi]
         else:
-            cells = sort_narrowest_first(of.classes, tally)
+            cells = sort_narrowest_first(recoding.classes, tally)
             cut = place_in_cells(tally, points, cells, request.rule)
             inside = [find_covered_codes(cells, axis, j) for j, axis in enumerate(tally.quasi)]
         if cut.suppressed > count_suppressible(tally, request) or cut.suppressed == tally.rows:
             raise _not_covered_error(cut, tally, plan, inside, request.rule)
         super().__init__(frame, encoded, tally, _suppress_failing(tally, cut, request), request)
         self._facts["rows_not_covered"] = cut.suppressed
-        self._facts["people_in_both"] = _count_in_both(frame, request.schema, of)
+        self._facts["people_in_both"] = _count_in_both(frame, request.schema, recoding)
 
 
 def _list_points(tally: Tally) -> NDArray[np.int32]:
@@ -423,15 +430,15 @@ def _cut_at_levels(
     return Cut(entry, class_, tally.count, cut.cells, facts).merged()
 
 
-def _count_in_both(frame: Frame, schema: Schema, of: Recoding) -> int | None:
-    if schema.person is None or of.companion.schema.person is None:
+def _count_in_both(frame: Frame, schema: Schema, recoding: Recoding) -> int | None:
+    if schema.person is None or recoding.companion.schema.person is None:
         return None
-    name, rows = schema.person.name, int(of.count.cut.count.sum())
+    name, rows = schema.person.name, int(recoding.count.cut.count.sum())
     people = frame.values([name])[name]
     if not people.values:
         return 0
-    keyed = hash_people(frame, name, people, of.companion.key)
-    return int((find_rows(keyed, read_people(of.companion.folder, rows)) >= 0).sum())
+    keyed = hash_people(frame, name, people, recoding.companion.key)
+    return int((find_rows(keyed, read_people(recoding.companion.folder, rows)) >= 0).sum())
 
 
 def _suppress_failing(tally: Tally, cut: Cut, request: Request) -> Cut:

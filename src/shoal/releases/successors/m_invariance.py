@@ -106,7 +106,7 @@ class SignedRelease:
 
 
 def read_signatures(
-    source: Any, before: EarlierRelease, schema: Schema, rule: Model
+    source: Any, earlier: EarlierRelease, schema: Schema, rule: Model
 ) -> SignedRelease:
     """Read the earlier release's value of each row, beside the classes that are read already."""
     (column,), release = schema.sensitive, find_release(source)
@@ -118,22 +118,22 @@ def read_signatures(
             f"Column {column.name!r} is not the same sensitive column in the earlier release.",
             "publish both releases with it, read as the same kind.",
         )
-    count = before.rows.count
+    count = earlier.rows.count
     at = [axis.name for axis in count.tally.sensitive].index(column.name)
     with open_labels(release[0], old, exact=True) as frame:
         values = frame.rows([code_leaves(count.tally.sensitive[at])])[0]
     axis = count.tally.sensitive[at]
     pairs, number = np.unique(
-        before.rows.class_.astype(np.int64) * axis.size + values, return_inverse=True
+        earlier.rows.class_.astype(np.int64) * axis.size + values, return_inverse=True
     )
-    rows = replace(before.rows, class_=number.reshape(-1).astype(np.int32))
+    rows = replace(earlier.rows, class_=number.reshape(-1).astype(np.int32))
     judged = rule.holds(Groups.of(count.tally, count.cut))
     # A value that was defused is another in the file than in the table; others are as they stand.
     read = restore_cell if release[1].get("defused_cells") else _unchanged
     words = tuple(read(leaf_value(axis, int(code))) for code in pairs % axis.size)
     sets = list_value_sets(count, column.name, read)
-    people = int(pc.sum(pc.not_equal(rows.person, hash_counterfeit_person(before.key))).as_py())
-    named = replace(before, rows=rows)
+    people = int(pc.sum(pc.not_equal(rows.person, hash_counterfeit_person(earlier.key))).as_py())
+    named = replace(earlier, rows=rows)
     return SignedRelease(named, sets, ~judged, pairs // axis.size, words, people)
 
 
@@ -190,15 +190,15 @@ def check_nobody_suppressed(people: int) -> None:
 def check_signatures(
     frame: Frame,
     schema: Schema,
-    before: EarlierRelease,
+    earlier: EarlierRelease,
     now: ClassifiedRows,
     key: bytes,
     counterfeits: int,
 ) -> None:
     """Compare the written release with the earlier one: everybody's set of values is the same."""
-    old, new = find_classes_in_both(frame, schema, before, now, key, counterfeits)
+    old, new = find_classes_in_both(frame, schema, earlier, now, key, counterfeits)
     name = schema.sensitive[0].name
-    old_sets, new_sets = (list_value_sets(count, name) for count in (before.rows.count, now.count))
+    old_sets, new_sets = (list_value_sets(count, name) for count in (earlier.rows.count, now.count))
     pairs, people = np.unique(np.stack((old, new)), axis=1, return_counts=True)
     differ = [old_sets[old_class] != new_sets[new_class] for old_class, new_class in pairs.T]
     if any(differ):
@@ -249,22 +249,24 @@ def check_invariant(request: Request) -> None:
 class InvariantDraft(TableDraft):
     """The classes of a table in which everybody who stays has the signature of before."""
 
-    def __init__(self, frame: Frame, plan: Survey, request: Request, before: SignedRelease) -> None:
-        encoded = tally_with_old_classes(frame, plan, before.before)
-        tally, was = split_off_old_classes(encoded.tally)
-        whole, cut = _make_classes(tally, was, before, request)
-        self._tally, self._real, self._values = tally, tally.entries, whole.values[0]
+    def __init__(self, frame: Frame, plan: Survey, request: Request, signed: SignedRelease) -> None:
+        encoded = tally_with_old_classes(frame, plan, signed.before)
+        tally, old_class = split_off_old_classes(encoded.tally)
+        with_counterfeits, cut = _make_classes(tally, old_class, signed, request)
+        self._tally, self._real, self._values = tally, tally.entries, with_counterfeits.values[0]
         self._axis = tally.sensitive[0]
-        super().__init__(frame, encoded, whole, cut, request)
+        super().__init__(frame, encoded, with_counterfeits, cut, request)
         counterfeits = self.counterfeits()
-        staying, new = (_count_published(self._cut, tally, some) for some in (was >= 0, was < 0))
+        staying, new = (
+            _count_published(self._cut, tally, some) for some in (old_class >= 0, old_class < 0)
+        )
         self._facts |= {
             COLUMN: int(counterfeits.sum()),
             "counterfeit_classes": int((counterfeits > 0).sum()),
             "rows_signature_kept": staying,
             "rows_new": new,
-            "rows_gone": before.people - int(tally.count[was >= 0].sum()),
-            "rows_waiting": int(tally.count[was < 0].sum()) - new,
+            "rows_gone": signed.people - int(tally.count[old_class >= 0].sum()),
+            "rows_waiting": int(tally.count[old_class < 0].sum()) - new,
             "newcomers": parse_newcomers(request),
         }
 
@@ -306,16 +308,16 @@ def _count_published(cut: Cut, tally: Tally, entries: NDArray[np.bool_]) -> int:
 
 
 def _make_classes(
-    tally: Tally, was: NDArray[Any], before: SignedRelease, request: Request
+    tally: Tally, was: NDArray[Any], signed: SignedRelease, request: Request
 ) -> tuple[Tally, Cut]:
     """The classes, and the tally with an entry for each counterfeit."""
     rule, axis, values = find_invariance(request.rule), tally.sensitive[0], tally.values[0]
     m, on, _ = read_requirement(tally, request.rule)
-    sets, old = before.codes(axis)
+    sets, old = signed.codes(axis)
     stays = was >= 0
     check_values_unchanged(axis.name, int(tally.count[stays & (values != old[was])].sum()))
-    class_ = before.class_[was]
-    check_classes_even(int(before.uneven[np.unique(class_[stays])].sum()), rule)
+    class_ = signed.class_[was]
+    check_classes_even(int(signed.uneven[np.unique(class_[stays])].sum()), rule)
     signatures = sorted({tuple(sets[old_class].tolist()) for old_class in np.unique(class_[stays])})
     number = {codes: i for i, codes in enumerate(signatures)}
     of_class = np.array([number.get(tuple(codes.tolist()), NEW) for codes in sets], np.int64)
@@ -335,7 +337,7 @@ def _gather_cut(
     """The buckets split into classes; counterfeits that are not published are none."""
     rows, allowed = balance.rows(), count_suppressible(tally, request)
     counterfeits = len(balance.counterfeits)
-    whole = replace(
+    with_counterfeits = replace(
         tally,
         keys=np.concatenate(
             (tally.keys, np.zeros((len(tally.keys), counterfeits), tally.keys.dtype)), 1
@@ -344,24 +346,28 @@ def _gather_cut(
         count=np.concatenate((tally.count, np.ones(counterfeits, np.int64))),
     )
     first = np.append(stays, np.zeros(counterfeits, np.bool_))
-    whole, cut, _ = gather_classes(whole, request.rule, rows, advance, first)
-    cut = suppress_missing_rows(whole, cut)
+    with_counterfeits, cut, _ = gather_classes(
+        with_counterfeits, request.rule, rows, advance, first
+    )
+    cut = suppress_missing_rows(with_counterfeits, cut)
     cut = _select_pieces(cut, (cut.class_ >= 0) | (cut.entry < tally.entries))
     check_nobody_suppressed(int(cut.count[(cut.class_ < 0) & first[cut.entry]].sum()))
     if cut.suppressed > allowed:
         raise explain_indistinct_groups(cut.suppressed)
     advance.end()
-    cut = _suppress_failing(tally, whole, cut, request.rule, allowed)
+    cut = _suppress_failing(tally, with_counterfeits, cut, request.rule, allowed)
     check_nobody_suppressed(int(cut.count[(cut.class_ < 0) & first[cut.entry]].sum()))
-    return whole, _select_pieces(cut, (cut.class_ >= 0) | (cut.entry < tally.entries))
+    return with_counterfeits, _select_pieces(cut, (cut.class_ >= 0) | (cut.entry < tally.entries))
 
 
-def _suppress_failing(tally: Tally, whole: Tally, cut: Cut, rule: Model, allowed: int) -> Cut:
+def _suppress_failing(
+    tally: Tally, with_counterfeits: Tally, cut: Cut, rule: Model, allowed: int
+) -> Cut:
     """The cut without classes that break the rule: all but m-invariance by people alone."""
     real = _select_pieces(cut, cut.entry < tally.entries)
     counterfeits, other = int(cut.count.sum() - real.count.sum()), drop_invariance(rule)
     if not counterfeits:
-        return settle_cut(whole, cut, rule, allowed)
+        return settle_cut(with_counterfeits, cut, rule, allowed)
     refuse_value_models(rule, counterfeits)
     if other is None:
         return cut

@@ -29,10 +29,10 @@ from numpy.typing import NDArray
 
 from shoal.core.atomic_file import replace_json
 from shoal.core.errors import InputError, UsageError
-from shoal.core.folder_lock import lock_folder
 from shoal.core.release import EDITION
 from shoal.core.tally import Tally
 from shoal.releases import folder
+from shoal.releases.folder import lock_folder
 from shoal.verbs.frontier.comparison import Frontier, Point
 
 RESULT, PAGE = "frontier.json", "frontier.html"

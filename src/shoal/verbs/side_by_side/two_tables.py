@@ -170,7 +170,7 @@ def _read_people(frame: Frame, schema: Schema, on: str, other: Frame | None = No
         name: [*values.values, *([None] * (values.nulls > 0))] for name, values in distinct.items()
     }
     columns_listed = (replace(column, domain=column.listed_values) for column in fitted.columns)
-    plan = survey(frame, Schema(tuple(columns_listed)), also=also)
+    plan = survey(frame, Schema(tuple(columns_listed)), more_values=also)
     *keys, values = (codes.astype(np.int32) for codes in frame.rows(plan.codings))
     columns = (*fitted.quasi, fitted.column(on))
     return CodedPeople(plan.axes[:-1], plan.axes[-1], np.stack(keys), values, columns)

@@ -12,7 +12,6 @@ import numpy as np
 
 from shoal.attacks._shared.joined_beliefs import JoinedSuccess, measure_success
 from shoal.core.errors import InputError, NotMetError, UsageError
-from shoal.core.folder_lock import ensure_folder
 from shoal.core.model import Model
 from shoal.core.schema import Schema
 from shoal.core.spend import Number, parse_spend
@@ -21,6 +20,7 @@ from shoal.forecasts.our_table import check_whole_number
 from shoal.forecasts.release_reading import choose_learnt_columns
 from shoal.models import rule as parse_rule
 from shoal.models.k_anonymity import KAnonymity
+from shoal.releases.folder import ensure_folder
 from shoal.releases.options import NOISY, PARTITION, RANDOMISED, Progress, ignore_progress
 from shoal.releases.people import parse_one_row
 from shoal.reports.document import check_page_place

@@ -121,26 +121,26 @@ def _is_set(value: Any) -> bool:
     return value is not None
 
 
-def _parse_marginals(asked: AskedMarginals, schema: Schema) -> Marginals:
-    if asked is None:
+def _parse_marginals(marginals: AskedMarginals, schema: Schema) -> Marginals:
+    if marginals is None:
         return None
-    if isinstance(asked, int) and not isinstance(asked, bool):
-        if asked < 1:
+    if isinstance(marginals, int) and not isinstance(marginals, bool):
+        if marginals < 1:
             raise UsageError("At least one column is counted at a time.", "write --marginals 2.")
-        return asked
-    if not _are_lists(asked):
+        return marginals
+    if not _are_lists(marginals):
         raise UsageError(
             "Marginals are a number of columns, or lists of columns.",
             'write marginals=2, or marginals=[["age", "sex"]].',
         )
-    known = schema.names
+    names = schema.names
     return tuple(
         tuple(
-            _split_names(columns, known)
+            _split_names(columns, names)
             if isinstance(columns, str)
-            else (_strip_name(n, known) for n in columns)
+            else (_strip_name(n, names) for n in columns)
         )
-        for columns in asked
+        for columns in marginals
     )
 
 
@@ -153,7 +153,7 @@ def _are_lists(value: Any) -> TypeGuard[Sequence[str | Sequence[str]]]:
     )
 
 
-def _split_names(written: str, known: Sequence[str]) -> list[str]:
+def _split_names(written: str, names: Sequence[str]) -> list[str]:
     """The columns of a marginal, written as a record of CSV; a column's whole name is that column.
 
     >>> _split_names('"Age, years", sex', ["Age, years", "sex"])
@@ -161,7 +161,7 @@ def _split_names(written: str, known: Sequence[str]) -> list[str]:
     >>> _split_names("Age, years", ["Age, years"])
     ['Age, years']
     """
-    if written.strip() in known:
+    if written.strip() in names:
         return [written.strip()]
     try:
         rows = list(csv.reader([written], skipinitialspace=True, strict=True))
@@ -170,11 +170,11 @@ def _split_names(written: str, known: Sequence[str]) -> list[str]:
             "A marginal is not written as a record of CSV.",
             """put names that have a comma in double quotes: --marginal '"Age, years",sex'.""",
         ) from None
-    return [_strip_name(name, known) for name in rows[0]]
+    return [_strip_name(name, names) for name in rows[0]]
 
 
-def _strip_name(name: str, known: Sequence[str]) -> str:
-    return name if name in known else name.strip()
+def _strip_name(name: str, names: Sequence[str]) -> str:
+    return name if name in names else name.strip()
 
 
 def write_marginal(names: Sequence[str]) -> str:

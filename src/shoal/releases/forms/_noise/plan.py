@@ -79,12 +79,12 @@ class MarginalPlan:
         """Marginals by the names of their columns, as a manifest has them."""
         return [[self.names[column] for column in marginal] for marginal in marginals]
 
-    def marginals(self, asked: Marginals) -> tuple[Columns, ...]:
+    def marginals(self, wanted: Marginals) -> tuple[Columns, ...]:
         """The marginals that are asked for: all of so many columns, or those that are named."""
-        if isinstance(asked, int):
-            together = min(asked, len(self.bins))
+        if isinstance(wanted, int):
+            together = min(wanted, len(self.bins))
             return tuple(combinations(range(len(self.bins)), together))
-        marginals = tuple(dict.fromkeys(self._find_columns(names) for names in asked or ()))
+        marginals = tuple(dict.fromkeys(self._find_columns(names) for names in wanted or ()))
         if not marginals:
             raise UsageError("No marginal is named.", "write --marginals 2, or --marginal age,sex.")
         return marginals

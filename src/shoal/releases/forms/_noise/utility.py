@@ -160,13 +160,13 @@ def _original_schema(schema: Schema) -> Schema:
     return Schema((*schema.quasi, *map(without_counting_limits, schema.sensitive)))
 
 
-def estimate_over_leaves(way: Response, answers: Floats, bin_of: NDArray[np.int32]) -> Floats:
+def estimate_over_leaves(response: Response, answers: Floats, bin_of: NDArray[np.int32]) -> Floats:
     """(…, leaves) of people, estimated from (…, bins) of answers: a bin's evenly over its leaves.
 
     ``bin_of`` has the bin of each leaf, -1 where it is in none.
     """
-    leaves = np.bincount(bin_of[bin_of >= 0], minlength=way.values)
-    each = way.estimated(answers) / np.maximum(leaves, 1)
+    leaves = np.bincount(bin_of[bin_of >= 0], minlength=response.values)
+    each = response.estimated(answers) / np.maximum(leaves, 1)
     return np.where(bin_of >= 0, each[..., bin_of], 0.0)
 
 
