@@ -9,7 +9,7 @@ import pytest
 import shoal
 from shoal.core.tally import Cut, Groups
 from shoal.releases.reader import open_frame
-from shoal.releases.suppression import settle_cut
+from shoal.releases.suppression import suppress_failing_classes
 from shoal.releases.tallying import encode
 
 SCHEMA = shoal.Schema.of(quasi=["age"], sensitive=["ill"])
@@ -42,7 +42,7 @@ def test_one_uniform_class_goes_and_the_rest_stays(extra):
     tally, cut = tallied(people)
     rule = shoal.rule(f"ck-safety c=0.9 k=1{extra}")
     assert not rule.holds(Groups.of(tally, cut)).any()
-    settled = settle_cut(tally, cut, rule, 9)
+    settled = suppress_failing_classes(tally, cut, rule, 9)
     assert (settled.suppressed, settled.classes) == (9, 3)
     assert rule.holds(Groups.of(tally, settled)).all()
     for method in ("mondrian", "chain"):
@@ -55,7 +55,7 @@ def test_classes_that_are_safe_alone_go_one_by_one_until_the_rest_is():
     tally, cut = tallied(table([1] * 7, [14] + [1] * 78))
     rule = shoal.rule("ck-safety c=0.2008 k=2")
     assert rule.holds_alone(Groups.of(tally, cut)).all()
-    settled = settle_cut(tally, cut, rule, 99)
+    settled = suppress_failing_classes(tally, cut, rule, 99)
     assert settled.classes == 1
     assert rule.holds(Groups.of(tally, settled)).all()
 
@@ -65,6 +65,6 @@ def test_the_share_that_a_refusal_names_is_enough():
     tally, cut = tallied(people)
     rule = shoal.rule("ck-safety c=0.9 k=1")
     with pytest.raises(shoal.NotMetError) as error:
-        settle_cut(tally, cut, rule, 1)
+        suppress_failing_classes(tally, cut, rule, 1)
     share = float(error.value.hint.split("--hold-back ")[1].split(",")[0])
-    assert settle_cut(tally, cut, rule, int(share * tally.rows)).suppressed == 11
+    assert suppress_failing_classes(tally, cut, rule, int(share * tally.rows)).suppressed == 11

@@ -34,8 +34,8 @@ from shoal.releases.options import PARTITION, STARRED, Request
 from shoal.releases.suppression import (
     count_suppressible,
     explain_suppression,
-    finish_cut,
-    settle_cut,
+    place_suppressed_rows,
+    suppress_failing_classes,
 )
 from shoal.releases.tallying import Encoded, Survey
 
@@ -80,7 +80,7 @@ def make_cut(tally: Tally, request: Request) -> Cut:
     suppressible = count_suppressible(tally, request)
     cut = run_method(tally, request, suppressible)
     try:
-        return settle_cut(tally, cut, request.rule, suppressible)
+        return suppress_failing_classes(tally, cut, request.rule, suppressible)
     except NotMetError as error:
         if guarantees_rule(request.method):
             raise
@@ -149,7 +149,7 @@ class TableDraft:
     ) -> None:
         self._frame, self._encoded, self._request = frame, encoded, request
         self._quasi, rule = tally.quasi, request.rule
-        self._cut = finish_cut(tally, cut, request)
+        self._cut = place_suppressed_rows(tally, cut, request)
         self._groups = Groups.of(tally, self._cut, list_joint_columns(rule))
         self._facts = {
             "held_back": self._cut.suppressed,

@@ -32,6 +32,8 @@ from shoal.core.schema import Schema
 from shoal.engines.protocol import Frame
 from shoal.releases.row_listing import read_columns
 
+SKETCH = "people_sketch"
+"""The companion's key for it."""
 SIZE = 1024
 """Hashes in a sketch."""
 MAX_ROWS = 3_000_000
@@ -120,7 +122,3 @@ def sketch_for_companion(frame: Frame, schema: Schema) -> Mapping[str, Any]:
     """What a release's companion says of its people; nothing where they are too many."""
     sketch = sketch_people(frame, schema)
     return {} if sketch is None else {SKETCH: sketch.to_json()}
-
-
-SKETCH = "people_sketch"
-"""Where the companion has it."""

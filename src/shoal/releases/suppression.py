@@ -26,7 +26,7 @@ def count_suppressible(tally: Tally, request: Request) -> int:
     return int(Fraction(str(request.hold_back)) * tally.rows)
 
 
-def settle_cut(tally: Tally, cut: Cut, rule: Model, allowed: int) -> Cut:
+def suppress_failing_classes(tally: Tally, cut: Cut, rule: Model, allowed: int) -> Cut:
     """Suppress classes that fail once the reference is that of the published rows alone.
 
     Where classes are judged together, how many must go is known only once the rest holds.
@@ -86,7 +86,7 @@ def add_starred_class(tally: Tally, cut: Cut) -> tuple[Cut, int]:
     return merged, int(merged.class_[np.flatnonzero(cut.class_ < 0)[0]])
 
 
-def finish_cut(tally: Tally, cut: Cut, request: Request) -> Cut:
+def place_suppressed_rows(tally: Tally, cut: Cut, request: Request) -> Cut:
     """The cut as it is published: suppressed rows are absent, or a class that meets the rule."""
     if request.held_back_as != STARRED or not cut.suppressed:
         return cut

@@ -49,7 +49,7 @@ from shoal.releases.successors.earlier import (
     find_classes_in_both,
     list_people,
 )
-from shoal.releases.suppression import count_suppressible, settle_cut
+from shoal.releases.suppression import count_suppressible, suppress_failing_classes
 from shoal.releases.tallying import Encoded, Survey
 
 Codes = NDArray[Any]
@@ -94,9 +94,7 @@ def tally_with_old_classes(frame: Frame, plan: Survey, earlier: EarlierRelease) 
     people = list_people(frame, plan.schema)
     keyed = hash_people(frame, person.name, people, earlier.key)
     old_class = earlier.rows.classes(keyed) + np.int32(1)
-    if (
-        not old_class.any()
-    ):  # numbers written in another way would make everybody new, and unprotected
+    if not old_class.any():  # names written otherwise would make everybody new, and unprotected
         raise InputError(
             "Nobody of the earlier release is in the table.",
             f"check that column {person.name!r} names people as it did then.",
@@ -266,7 +264,7 @@ def _combine_classes(
         cells.take(classes),
     )
     if not len(rest):
-        return settle_cut(tally, old.merged(), request.rule, allowed)
+        return suppress_failing_classes(tally, old.merged(), request.rule, allowed)
     new = run_method(_center_old_entries(tally, old_class, cells, rest, together), request, allowed)
     entry = rest[new.entry].astype(np.int32)
     covering = _cover_old_cells(tally, old_class, cells, replace(new, entry=entry))
@@ -278,7 +276,7 @@ def _combine_classes(
         Cells.joined([old.cells, covering]),
         new.facts,
     )
-    return settle_cut(tally, both.merged(), request.rule, allowed)
+    return suppress_failing_classes(tally, both.merged(), request.rule, allowed)
 
 
 def _center_old_entries(

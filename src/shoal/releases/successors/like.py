@@ -61,7 +61,7 @@ from shoal.releases.label_examples import find_examples, is_allowed_value
 from shoal.releases.options import PARTITION, Request
 from shoal.releases.reader import open_labels, parse_released_schema
 from shoal.releases.recount import Recount, list_labels, read_cells, recount
-from shoal.releases.suppression import count_suppressible, settle_cut
+from shoal.releases.suppression import count_suppressible, suppress_failing_classes
 from shoal.releases.tallying import Survey, list_tallied_columns, survey
 
 ANEW = "make a new release without --like"
@@ -172,7 +172,13 @@ class Recoding:
         by_level = self.levels(schema)
         if by_level is not None:
             return by_level[0]
-        return Schema(tuple(_replace_bins(column) for column in schema.columns))
+        columns = (
+            replace(c, hierarchy=Ordered())
+            if c.role == "quasi" and isinstance(c.hierarchy, EqualWidth | EqualFrequency)
+            else c
+            for c in schema.columns
+        )
+        return Schema(tuple(columns))
 
     def label_examples(self, schema: Schema) -> dict[str, list[Any]]:
         """By column, values that let an axis print the release's labels as they were.
@@ -310,11 +316,6 @@ def _has_labels(column: Column, level: int, values: Sequence[Any], labels: set[s
     return bool((readable & (rung.low[node] == low) & (rung.high[node] == high)).all())
 
 
-def _replace_bins(column: Column) -> Column:
-    binned = isinstance(column.hierarchy, EqualWidth | EqualFrequency)
-    return replace(column, hierarchy=Ordered()) if binned and column.role == "quasi" else column
-
-
 def _fix_level(column: Column, level: int, labels: set[str]) -> tuple[Column, int] | None:
     """A column and its level so that they mean what they did, whatever values there are now.
 
@@ -351,9 +352,8 @@ def survey_with_unknown_values(
     """
     distinct = dict(frame.values([column.name for column in list_tallied_columns(schema)]))
     fits = {column.name: _find_allowed(column, distinct[column.name]) for column in schema.quasi}
-    plan = survey(
-        frame, schema, people, more_values, {**distinct, **_select_allowed(distinct, fits)}
-    )
+    allowed = {name: _select_values(distinct[name], fit) for name, fit in fits.items()}
+    plan = survey(frame, schema, people, more_values, {**distinct, **allowed})
     codings = tuple(
         _widen_coding(c, distinct[c.column], fits[c.column]) if c.column in fits else c
         for c in plan.codings
@@ -368,17 +368,9 @@ def _find_allowed(column: Column, distinct: Distinct) -> Flags:
     return fits
 
 
-def _select_allowed(
-    distinct: Mapping[str, Distinct], fits: Mapping[str, Flags]
-) -> dict[str, Distinct]:
-    return {
-        name: Distinct(
-            [value for value, fit in zip(distinct[name].values, some, strict=True) if fit],
-            distinct[name].counts[some],
-            distinct[name].nulls,
-        )
-        for name, some in fits.items()
-    }
+def _select_values(distinct: Distinct, fits: Flags) -> Distinct:
+    values = [value for value, fit in zip(distinct.values, fits, strict=True) if fit]
+    return Distinct(values, distinct.counts[fits], distinct.nulls)
 
 
 def _widen_coding(coding: Coding, distinct: Distinct, fits: Flags) -> Coding:
@@ -393,12 +385,12 @@ class LikeDraft(TableDraft):
     def __init__(self, frame: Frame, plan: Survey, request: Request, recoding: Recoding) -> None:
         encoded = plan.encode(frame)
         tally, by_level = encoded.tally, recoding.levels(request.schema)
-        points = _list_points(tally)
+        sizes = np.array([[axis.size] for axis in tally.quasi])
+        # -1 for values that do not fit: it lies in no cell
+        points = np.where(tally.keys < sizes, tally.keys.astype(np.int32), -1).astype(np.int32)
         if by_level is not None:
-            facts = {
-                "levels": {c.name: recoding.companion.levels[c.name] for c in request.schema.quasi}
-            }
-            cut = _cut_at_levels(tally, points, by_level[1], facts)
+            levels = {c.name: recoding.companion.levels[c.name] for c in request.schema.quasi}
+            cut = _cut_at_levels(tally, points, by_level[1], {"levels": levels})
             inside = [np.ones(axis.size, np.bool_) for axis in tally.quasi]
         else:
             cells = sort_narrowest_first(recoding.classes, tally)
@@ -411,19 +403,15 @@ class LikeDraft(TableDraft):
         self._facts["people_in_both"] = _count_in_both(frame, request.schema, recoding)
 
 
-def _list_points(tally: Tally) -> NDArray[np.int32]:
-    """The entries' codes, with -1 for values that do not fit: it lies in no cell."""
-    sizes = np.array([[axis.size] for axis in tally.quasi])
-    return np.where(tally.keys < sizes, tally.keys.astype(np.int32), -1).astype(np.int32)
-
-
 def _cut_at_levels(
     tally: Tally, points: NDArray[np.int32], levels: Levels, facts: dict[str, Any]
 ) -> Cut:
     rungs = [find_rung(axis, levels[axis.name]) for axis in tally.quasi]
     fit = np.flatnonzero((points >= 0).all(axis=0))
-    some = replace(tally, keys=tally.keys[:, fit], values=tally.values[:, fit])
-    cut = recode_to_rungs(replace(some, count=tally.count[fit]), rungs)
+    fitting = replace(
+        tally, keys=tally.keys[:, fit], values=tally.values[:, fit], count=tally.count[fit]
+    )
+    cut = recode_to_rungs(fitting, rungs)
     class_ = np.full(tally.entries, SUPPRESSED, np.int32)
     class_[fit[cut.entry]] = cut.class_
     entry = np.arange(tally.entries, dtype=np.int32)
@@ -443,18 +431,20 @@ def _count_in_both(frame: Frame, schema: Schema, recoding: Recoding) -> int | No
 
 def _suppress_failing(tally: Tally, cut: Cut, request: Request) -> Cut:
     try:
-        return settle_cut(tally, cut, request.rule, count_suppressible(tally, request))
+        return suppress_failing_classes(
+            tally, cut, request.rule, count_suppressible(tally, request)
+        )
     except NotMetError as error:
-        fact = f"By the release's recoding, too few people share their cells. {error.fact}"
         raise NotMetError(
-            fact, _suggest_instead(_count_needed(tally, cut, request.rule), tally.rows)
+            f"By the release's recoding, too few people share their cells. {error.fact}",
+            _suggest_instead(_count_needed(tally, cut, request.rule), tally.rows),
         ) from None
 
 
 def _count_needed(tally: Tally, cut: Cut, rule: Model) -> int:
     """How many rows must be suppressed so that the others meet the rule; all where none can."""
     try:
-        return settle_cut(tally, cut, rule, tally.rows).suppressed
+        return suppress_failing_classes(tally, cut, rule, tally.rows).suppressed
     except NotMetError:
         return tally.rows
 

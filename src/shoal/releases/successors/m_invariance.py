@@ -19,7 +19,7 @@ quasi-identifiers than either.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,6 @@ from numpy.typing import NDArray
 
 from shoal.core.axis import Axis
 from shoal.core.errors import InputError, NotMetError, SchemaError, UsageError
-from shoal.core.labels import restore_cell
 from shoal.core.model import Model, list_joint_columns
 from shoal.core.release import Verdict
 from shoal.core.schema import Schema
@@ -57,7 +56,7 @@ from shoal.releases.companion import find_release, hash_counterfeit_person
 from shoal.releases.draft import TableDraft, recode_rows
 from shoal.releases.options import PARTITION, Request
 from shoal.releases.reader import open_labels, parse_released_schema
-from shoal.releases.recount import Recount, code_leaves, leaf_value
+from shoal.releases.recount import Recount, code_leaves, leaf_value, list_labels
 from shoal.releases.successors.based_on import split_off_old_classes, tally_with_old_classes
 from shoal.releases.successors.counterfeits import (
     COLUMN,
@@ -71,7 +70,7 @@ from shoal.releases.successors.earlier import (
     EarlierRelease,
     find_classes_in_both,
 )
-from shoal.releases.suppression import count_suppressible, settle_cut
+from shoal.releases.suppression import count_suppressible, suppress_failing_classes
 from shoal.releases.tallying import Survey
 
 METHOD = "invariant"
@@ -81,7 +80,7 @@ METHOD = "invariant"
 class SignedRelease:
     """An earlier release whose rows are numbered by class and value together."""
 
-    before: EarlierRelease
+    earlier: EarlierRelease
     """With these numbers for classes."""
     sets: tuple[frozenset[Any], ...]
     """The values of each class."""
@@ -111,45 +110,52 @@ def read_signatures(
     """Read the earlier release's value of each row, beside the classes that are read already."""
     (column,), release = schema.sensitive, find_release(source)
     assert release is not None, "checked when the earlier release was read"
-    old = parse_released_schema(release[1])
-    then = [old_column for old_column in old.sensitive if old_column.name == column.name]
-    if [old_column.kind for old_column in then] != [column.kind]:
+    table, manifest = release
+    old_schema = parse_released_schema(manifest)
+    if [c.kind for c in old_schema.sensitive if c.name == column.name] != [column.kind]:
         raise SchemaError(
             f"Column {column.name!r} is not the same sensitive column in the earlier release.",
             "publish both releases with it, read as the same kind.",
         )
     count = earlier.rows.count
-    at = [axis.name for axis in count.tally.sensitive].index(column.name)
-    with open_labels(release[0], old, exact=True) as frame:
-        values = frame.rows([code_leaves(count.tally.sensitive[at])])[0]
-    axis = count.tally.sensitive[at]
+    axis = next(axis for axis in count.tally.sensitive if axis.name == column.name)
+    with open_labels(table, old_schema, exact=True) as frame:
+        values = frame.rows([code_leaves(axis)])[0]
     pairs, number = np.unique(
         earlier.rows.class_.astype(np.int64) * axis.size + values, return_inverse=True
     )
     rows = replace(earlier.rows, class_=number.reshape(-1).astype(np.int32))
-    judged = rule.holds(Groups.of(count.tally, count.cut))
+    holds = rule.holds(Groups.of(count.tally, count.cut))
     # A value that was defused is another in the file than in the table; others are as they stand.
-    read = restore_cell if release[1].get("defused_cells") else _unchanged
-    words = tuple(read(leaf_value(axis, int(code))) for code in pairs % axis.size)
-    sets = list_value_sets(count, column.name, read)
+    is_defused = bool(manifest.get("defused_cells"))
+    leaves = _list_values(axis, is_defused)
+    sets = list_value_sets(count, column.name, is_defused)
     people = int(pc.sum(pc.not_equal(rows.person, hash_counterfeit_person(earlier.key))).as_py())
-    named = replace(earlier, rows=rows)
-    return SignedRelease(named, sets, ~judged, pairs // axis.size, words, people)
+    return SignedRelease(
+        replace(earlier, rows=rows),
+        sets,
+        uneven=~holds,
+        class_=pairs // axis.size,
+        value=tuple(leaves[code] for code in pairs % axis.size),
+        people=people,
+    )
 
 
-def _unchanged(value: Any) -> Any:
-    return value
+def _list_values(axis: Axis, is_defused: bool) -> list[Any]:
+    if is_defused:
+        return list_labels(axis)
+    return [leaf_value(axis, code) for code in range(axis.size)]
 
 
 def list_value_sets(
-    count: Recount, column: str, read: Callable[[Any], Any] = restore_cell
+    count: Recount, column: str, is_defused: bool = True
 ) -> tuple[frozenset[Any], ...]:
     """The sensitive values of each class, as they were before formulas were defused."""
     histogram = Groups.of(count.tally, count.cut).on(column)
-    words = [read(leaf_value(histogram.axis, code)) for code in range(histogram.axis.size)]
+    values = _list_values(histogram.axis, is_defused)
     return tuple(
-        frozenset(words[code] for code in some)
-        for some in np.split(histogram.value, histogram.start[1:-1])
+        frozenset(values[code] for code in codes)
+        for codes in np.split(histogram.value, histogram.start[1:-1])
     )
 
 
@@ -250,20 +256,21 @@ class InvariantDraft(TableDraft):
     """The classes of a table in which everybody who stays has the signature of before."""
 
     def __init__(self, frame: Frame, plan: Survey, request: Request, signed: SignedRelease) -> None:
-        encoded = tally_with_old_classes(frame, plan, signed.before)
+        encoded = tally_with_old_classes(frame, plan, signed.earlier)
         tally, old_class = split_off_old_classes(encoded.tally)
         with_counterfeits, cut = _make_classes(tally, old_class, signed, request)
         self._tally, self._real, self._values = tally, tally.entries, with_counterfeits.values[0]
         self._axis = tally.sensitive[0]
         super().__init__(frame, encoded, with_counterfeits, cut, request)
         counterfeits = self.counterfeits()
-        staying, new = (
-            _count_published(self._cut, tally, some) for some in (old_class >= 0, old_class < 0)
+        real = _select_pieces(
+            self._cut, (self._cut.entry < tally.entries) & (self._cut.class_ >= 0)
         )
+        new = int(real.count[old_class[real.entry] < 0].sum())
         self._facts |= {
             COLUMN: int(counterfeits.sum()),
             "counterfeit_classes": int((counterfeits > 0).sum()),
-            "rows_signature_kept": staying,
+            "rows_signature_kept": int(real.count.sum()) - new,
             "rows_new": new,
             "rows_gone": signed.people - int(tally.count[old_class >= 0].sum()),
             "rows_waiting": int(tally.count[old_class < 0].sum()) - new,
@@ -302,11 +309,6 @@ def _select_pieces(cut: Cut, some: NDArray[np.bool_]) -> Cut:
     return replace(cut, entry=cut.entry[some], class_=cut.class_[some], count=cut.count[some])
 
 
-def _count_published(cut: Cut, tally: Tally, entries: NDArray[np.bool_]) -> int:
-    real = _select_pieces(cut, (cut.entry < tally.entries) & (cut.class_ >= 0))
-    return int(real.count[entries[real.entry]].sum())
-
-
 def _make_classes(
     tally: Tally, was: NDArray[Any], signed: SignedRelease, request: Request
 ) -> tuple[Tally, Cut]:
@@ -318,7 +320,7 @@ def _make_classes(
     check_values_unchanged(axis.name, int(tally.count[stays & (values != old[was])].sum()))
     class_ = signed.class_[was]
     check_classes_even(int(signed.uneven[np.unique(class_[stays])].sum()), rule)
-    signatures = sorted({tuple(sets[old_class].tolist()) for old_class in np.unique(class_[stays])})
+    signatures = sorted({tuple(sets[number].tolist()) for number in np.unique(class_[stays])})
     number = {codes: i for i, codes in enumerate(signatures)}
     of_class = np.array([number.get(tuple(codes.tolist()), NEW) for codes in sets], np.int64)
     entry = order_people(tally, np.random.default_rng(0))
@@ -367,12 +369,12 @@ def _suppress_failing(
     real = _select_pieces(cut, cut.entry < tally.entries)
     counterfeits, other = int(cut.count.sum() - real.count.sum()), drop_invariance(rule)
     if not counterfeits:
-        return settle_cut(with_counterfeits, cut, rule, allowed)
+        return suppress_failing_classes(with_counterfeits, cut, rule, allowed)
     refuse_value_models(rule, counterfeits)
     if other is None:
         return cut
     held = real.class_ >= 0
-    left = settle_cut(tally, real, other, allowed)
+    left = suppress_failing_classes(tally, real, other, allowed)
     gone = np.zeros(cut.classes, np.bool_)
     gone[real.class_[held & (left.class_ < 0)]] = True
     return cut.without(gone)

@@ -51,16 +51,13 @@ def tally_original(frame: Frame, schema: Schema, names: Sequence[str] | None = N
     they may hold is not heeded.
     """
     columns = (*schema.quasi, *schema.sensitive)
-    known = [column.name for column in columns] if names is None else names
     read = (
-        without_counting_limits(column) if column.name in known else _without_limits(column)
+        without_counting_limits(column)
+        if names is None or column.name in names
+        else replace(column, hierarchy=DEFAULT_HIERARCHIES[column.kind], bounds=None, domain=None)
         for column in columns
     )
     return encode(frame, Schema(tuple(read))).tally
-
-
-def _without_limits(column: Column) -> Column:
-    return replace(column, hierarchy=DEFAULT_HIERARCHIES[column.kind], bounds=None, domain=None)
 
 
 def without_counting_limits(column: Column) -> Column:
@@ -135,29 +132,26 @@ def measure_answer_utility(
     """How far columns and pairs of them have moved: together, as a share, and each."""
     if cut.classes * max(drawn.sizes) > MAX_ANSWER_COUNTS:
         return {"marginals": None, "reason": TOO_MANY_COUNTS}
-    tally = encode(frame, _original_schema(schema)).tally
+    # The columns as the table has them: an empty value of a domain is null there.
+    original = Schema((*schema.quasi, *map(without_counting_limits, schema.sensitive)))
+    tally = encode(frame, original).tally
     tally = replace(tally, keys=tally.keys.astype(np.int32))
     pairs = zip(tally.sensitive, answers.values(), strict=True)
     ways = [(column.response, column.bins.of_leaves(axis)) for axis, column in pairs]
     lost = Distances({}, {})
-    for i, (way, bin_of) in enumerate(ways):
-        estimated = estimate_over_leaves(way, drawn.table([i], cut.classes), bin_of)
+    for i, (response, bin_of) in enumerate(ways):
+        estimated = estimate_over_leaves(response, drawn.table([i], cut.classes), bin_of)
         _add_distances(
             lost, raw(_select_columns(tally, [i]), EstimatedRows.of(cut.cells, estimated))
         )
     for i, j in combinations(range(len(ways)), 2):
-        (way_i, first), (two, second) = ways[i], ways[j]
-        half = estimate_over_leaves(two, drawn.table([i, j]), second)
-        joint = estimate_over_leaves(way_i, half.T, first).T
+        (first, first_bins), (second, second_bins) = ways[i], ways[j]
+        half = estimate_over_leaves(second, drawn.table([i, j]), second_bins)
+        joint = estimate_over_leaves(first, half.T, first_bins).T
         _add_distances(
             lost, raw(_select_columns(tally, [i, j], quasi=False), _estimate_pair(joint))
         )
     return {"marginals": lost.share(raw(tally, cut_to_root(tally))), **lost.to_dict()}
-
-
-def _original_schema(schema: Schema) -> Schema:
-    """The columns as the table has them: an empty value of a domain is null there."""
-    return Schema((*schema.quasi, *map(without_counting_limits, schema.sensitive)))
 
 
 def estimate_over_leaves(response: Response, answers: Floats, bin_of: NDArray[np.int32]) -> Floats:

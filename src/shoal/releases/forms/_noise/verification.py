@@ -140,12 +140,6 @@ def _check_people(plan: MarginalPlan, frame: Frame) -> int:
     return rows
 
 
-def _read_bins(column: Listing, plan: MarginalPlan, name: str) -> NDArray[np.int32]:
-    """The bin of each row; -1 where the cell is empty or names none."""
-    bins = plan.bins[plan.names.index(name)]
-    return bins.read(column.words())[column.codes]
-
-
 def _read_tables(
     plan: MarginalPlan,
     stated: Sequence[Sequence[str]],
@@ -153,7 +147,11 @@ def _read_tables(
     column: str,
 ) -> dict[Columns, NDArray[np.float64]]:
     """The numbers of a column by marginal: every cell of every marginal is there once."""
-    codes = {name: _read_bins(listings[name], plan, name) for name in plan.names}
+    # The bin of each row; -1 where the cell is empty or names none.
+    codes = {
+        bins.name: bins.read(listings[bins.name].words())[listings[bins.name].codes]
+        for bins in plan.bins
+    }
     numbers = _read_numbers(listings[column])
     if column == COUNT and not np.array_equal(numbers, np.rint(numbers)):
         raise InputError("Counts are not whole numbers.", AGAIN)
