@@ -47,6 +47,13 @@ LACKING = (
 PERMUTED_VALUES = (
     "people have several rows, and in buckets a value stands beside anybody of its class"
 )
+ONE_ROW_HINT = f'keep one row a person: --one-row random, or "{EXAMPLE}" or "first by COLUMN".'
+DROPPED = ("identifier", "drop")
+"""The roles of columns that are dropped and say nothing else about a row."""
+_NAMED = 5
+"""So many columns are named in a question; the others are counted."""
+_FEW = 20
+"""A dropped column of at most so many values is about something else than people."""
 
 
 @dataclass(frozen=True)
@@ -85,9 +92,6 @@ def check_one_row_each(frame: Frame, schema: Schema) -> None:
     profile = frame.profile([name])[name]
     refuse_nameless_rows(name, profile.nulls)
     refuse_repeated_rows(name, profile.rows, profile.distinct, _suggest_one_row(frame))
-
-
-ONE_ROW_HINT = f'keep one row a person: --one-row random, or "{EXAMPLE}" or "first by COLUMN".'
 
 
 def _suggest_one_row(frame: Frame) -> str:
@@ -144,8 +148,9 @@ def check_population(population: Frame, schema: Schema, person: str | None = Non
 
 def find_person_column(source: Any, table: Path) -> str | None:
     """What the person column of a release's table was called, where its companion is at hand."""
-    own = find_companion(source, table)
-    return None if own is None or own.schema.person is None else own.schema.person.name
+    companion = find_companion(source, table)
+    person = None if companion is None else companion.schema.person
+    return None if person is None else person.name
 
 
 def find_release_persons(
@@ -158,10 +163,10 @@ def find_release_persons(
     stated = "people" in manifest
     if not stated and not had_person_column(source, table):
         return None, ""
-    own = find_companion(source, table)
-    if own is None or own.schema.person is None:
+    companion = find_companion(source, table)
+    if companion is None or companion.schema.person is None:
         return None, UNKNOWN if stated else ""
-    return read_keyed_persons(own.folder, own.schema, own.key), ""
+    return read_keyed_persons(companion.folder, companion.schema, companion.key), ""
 
 
 def read_keyed_persons(folder: Path, schema: Schema, key: bytes) -> RowPersons | None:
@@ -210,21 +215,20 @@ def select_published_rows(release: Any, original: Any) -> Any:
     Which row that is was drawn, at the least among rows that are equally late: the private
     companion alone finds it again.
     """
-    found_release = None if original is None else find_release(release)
-    if (
-        found_release is None
-        or "one_row" not in found_release[1]
-        or isinstance(original, Frame | OneRowSource)
-    ):
+    folder = None if original is None else find_release(release)
+    if folder is None or isinstance(original, Frame | OneRowSource):
         return original
-    own = find_companion(release, found_release[0])
-    if own is None or own.one_row is None:
+    table, manifest = folder
+    if "one_row" not in manifest:
+        return original
+    companion = find_companion(release, table)
+    if companion is None or companion.one_row is None:
         raise InputError(
-            f"The release has one row a person ({found_release[1]['one_row']}), and which rows of "
+            f"The release has one row a person ({manifest['one_row']}), and which rows of "
             "the original these are its private companion alone tells, which is not at hand.",
             "put the companion beside the release, or leave --original out.",
         )
-    return OneRowSource(original, own.one_row)
+    return OneRowSource(original, companion.one_row)
 
 
 def ask_about_repeats(frame: Frame, schema: Schema) -> list[str]:
@@ -236,14 +240,6 @@ def ask_about_repeats(frame: Frame, schema: Schema) -> list[str]:
     if schema.person is not None or not dropped:
         return []
     return ask_for_person_column(frame.profile([column.name for column in dropped]), dropped)
-
-
-DROPPED = ("identifier", "drop")
-"""The roles of columns that are dropped and say nothing else about a row."""
-_NAMED = 5
-"""So many columns are named in a question; the others are counted."""
-_FEW = 20
-"""A dropped column of at most so many values is about something else than people."""
 
 
 def ask_for_person_column(profiles: Mapping[str, Profile], columns: Sequence[Column]) -> list[str]:

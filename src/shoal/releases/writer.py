@@ -33,11 +33,9 @@ def write_rows(draft: Draft, request: Request, table: Path, companion: Path, key
     The labels are asked for once all rows have been read: until then classes may still be made.
     Provider and keyed person of each row go to the companion, in the same order.
     """
-    done, columns, hidden = (
-        0,
-        published_schema(request.schema).names,
-        list_private_columns(request.schema),
-    )
+    columns = published_schema(request.schema).names
+    hidden = list_private_columns(request.schema)
+    done = 0
     with closing(_shuffle(draft.rows(key))) as stream:
         first = next(stream, None)
         if first is None:
