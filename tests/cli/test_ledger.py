@@ -223,9 +223,9 @@ def test_errors_leave_with_the_exit_codes_of_the_house(shoal, here):
 def test_no_password_is_printed(shoal, here, monkeypatch, where):
     monkeypatch.setattr(
         database,
-        "_postgresql",
+        "_open_postgresql",
         lambda _, patience: replace(
-            database._sqlite(here / "db", patience, True), name="PostgreSQL"
+            database._open_sqlite(here / "db", patience, True), name="PostgreSQL"
         ),
     )
     done = shoal("ledger", "init", "--ledger", f"postgresql://{where}", "--key", "our.key")
