@@ -331,6 +331,28 @@ def demo(out: str | Path = "shoal-demo", progress: Progress = ignore_progress) -
     """Link, look, publish both hospitals, verify, join the releases, and write both pages.
 
     How they would fare under other guarantees is tried in memory, and stands in the page too.
+
+    Parameters
+    ----------
+    out
+        The folder for the releases and the pages; it is made where there is none.
+    progress
+        Called with the step, how much of it is done, and of how much.
+
+    Returns
+    -------
+    Demo
+        The releases, what attacks found, and where the pages lie: `index.html` tells the story,
+        `report.html` is what a data steward would sign.
+
+    Raises
+    ------
+    OutputError
+        The folder cannot be written, or holds files that are not a demo's.
+
+    Examples
+    --------
+    >>> shoal.demo("shoal-demo").findings["k-anonymity"].exposed  # doctest: +SKIP
     """
     out = ensure_folder(Path(out))
     tables = {name: bundled_path(f"{name}.csv") for name in HOSPITALS}

@@ -180,30 +180,36 @@ def report(
 
     Examples
     --------
-    >>> shoal.report("release/", original="patients.csv", out="report.html")  # doctest: +SKIP
+    >>> import pyarrow as pa
+    >>> import shoal
+    >>> people = pa.table({"age": ["20-29"] * 4, "diagnosis": ["flu", "cold", "flu", "cold"]})
+    >>> schema = shoal.Schema.of(quasi=["age"], sensitive=["diagnosis"])
+    >>> page = shoal.report(people, schema=schema, rule="k-anonymity k=4")
+    >>> page.data["holds"], page.data["classes"]
+    (True, 1)
     """
     original = select_published_rows(release, original)
     request = ReportRequest(
-        release,
-        tuple(as_release_list(others)),
-        original,
-        targets,
-        control,
-        schema,
-        rule,
-        on,
-        threshold,
-        limit,
-        check_pieces(pieces),
-        context,
-        show and not public,
-        seed,
-        ledger,
-        key,
-        about,
-        prior,
-        people,
-        settings,
+        release=release,
+        others=tuple(as_release_list(others)),
+        original=original,
+        targets=targets,
+        control=control,
+        schema=schema,
+        rule=rule,
+        on=on,
+        threshold=threshold,
+        limit=limit,
+        pieces=check_pieces(pieces),
+        context=context,
+        show=show and not public,
+        seed=seed,
+        ledger=ledger,
+        key=key,
+        about=about,
+        prior=prior,
+        people=people,
+        settings=settings,
     )
     if public and fewest < 2:
         raise UsageError("fewest is 2 or more people.", "leave it out for 10.")
