@@ -89,7 +89,8 @@ class OneRow:
             engine, f"SELECT *, {extra} FROM ({raw})", replace(reading, kinds=kinds), longest
         )
         self._check_order({field.name: field.kind for field in fields})
-        self._check_named(engine, str(typed))
+        query = f"SELECT count(*) FROM ({typed}) WHERE {forms.quote_column(PERSON)} IS NULL"
+        refuse_nameless_rows(self.person, int(engine.execute(query).fetchall()[0][0]))
         shown = tuple(field for field in fields if field.name not in more)
         picked = ", ".join(forms.quote_column(field.name) for field in shown)
         way = "DESC" if self.which == LATEST else "ASC"
@@ -132,10 +133,6 @@ class OneRow:
                 f"the {self.which}.",
                 'choose another column, or state its kind in the schema: kind = "date".',
             )
-
-    def _check_named(self, engine: DuckConnection, typed: str) -> None:
-        query = f"SELECT count(*) FROM ({typed}) WHERE {forms.quote_column(PERSON)} IS NULL"
-        refuse_nameless_rows(self.person, int(engine.execute(query).fetchall()[0][0]))
 
 
 @dataclass(frozen=True)

@@ -224,7 +224,7 @@ def _note_doubtful_names(
 ) -> tuple[Field, ...]:
     """The fields, with a note on those whose name is one of their own values too.
 
-    ``longest`` tells the bytes of each column's longest text, where they are known.
+    ``longest`` holds the bytes of each column's longest text, where they are known.
     """
     candidates = [
         field

@@ -210,14 +210,11 @@ def _format_cells(column: pa.Array, style: TextStyle) -> pa.Array:
     words = column.cast(pa.large_string())
     if is_text_type(column.type):
         return _quote_cells(words, style)
-    if style.decimal == "." or not _has_decimals(column.type):
+    has_decimals = pa.types.is_floating(column.type) or pa.types.is_decimal(column.type)
+    if style.decimal == "." or not has_decimals:
         return words
     words = pc.replace_substring(words, ".", style.decimal)
     return _quote_cells(words, style) if style.delimiter == style.decimal else words
-
-
-def _has_decimals(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_floating(kind) or pa.types.is_decimal(kind))
 
 
 def _quote_cells(words: pa.Array, style: TextStyle) -> pa.Array:

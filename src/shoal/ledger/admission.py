@@ -13,7 +13,7 @@ from shoal.ledger.chain.signed_entry import ChainHead, Entry
 from shoal.ledger.pair_judgement import JudgedFinding, SkippedAttack
 
 REASONS_SHOWN = 3
-"""So many reasons an error tells; the admission has them all."""
+"""Reasons in an error's message; the admission has them all."""
 
 
 class JudgedWith(NamedTuple):
@@ -63,7 +63,7 @@ class Admission:
     """Why a defence does not hold, or is not known to."""
     skipped: tuple[SkippedAttack, ...] = ()
     unjudged: tuple[tuple[int, str], ...] = ()
-    """Entries with which no attack could tell whether it is safe, and why."""
+    """Entries with which it could not be evaluated, and why."""
     covered: bool = False
     """Whether the people given say who is in both, with every earlier release; else, or too, the
     worst was assumed."""
@@ -136,7 +136,10 @@ class Admission:
             "accepted_risk": self.accepted_risk,
             "reasons": list(self.reasons),
             "judged_with": [earlier._asdict() for earlier in self.judged_with],
-            "findings": [to_json_value(_finding_to_json(judged)) for judged in self.weighed],
+            "findings": [
+                to_json_value({**judged.finding.to_json(), **_outcome_to_json(judged)})
+                for judged in self.weighed
+            ],
             "defences": list(self.defences),
             "lacking": list(self.lacking),
             "skipped": [
@@ -154,10 +157,6 @@ class Admission:
 
     def __str__(self) -> str:
         return "\n".join(_describe_lines(self))
-
-
-def _finding_to_json(judged: JudgedFinding) -> dict[str, Any]:
-    return {**judged.finding.to_json(), **_outcome_to_json(judged)}
 
 
 def _outcome_to_json(judged: JudgedFinding) -> dict[str, Any]:
@@ -244,7 +243,7 @@ def _describe_lines(admission: Admission) -> list[str]:
 
 
 def _describe_skipped(skipped: Sequence[SkippedAttack]) -> list[str]:
-    """What did not run; attacks that lacked the same, and entries alike in that, are told once."""
+    """One line for attacks that lacked the same, and for entries alike in that."""
     alike: dict[tuple[int, str], list[str]] = {}
     for entry, attack, why in skipped:
         alike.setdefault((entry, why), []).append(attack)

@@ -229,16 +229,12 @@ def judge_combinations(
 ) -> CombinedFindings:
     """What several earlier releases and the new one leave: to the people, and at worst to anybody.
 
-    And with which entries that could not be told. ``pairs``: the new one beside each of them.
+    And with which entries that could not be evaluated. ``pairs``: the new one beside each of them.
     """
     if has_no_individual_rows(new):
         return CombinedFindings()
-    return _merge_findings(
-        [
-            _judge_of_people(pasts, new, options),
-            *_judge_worst_combinations(pasts, new, options, pairs),
-        ]
-    )
+    of_people = _judge_of_people(pasts, new, options)
+    return _merge_findings([of_people, *_judge_worst_combinations(pasts, new, options, pairs)])
 
 
 def _merge_findings(several: Sequence[CombinedFindings]) -> CombinedFindings:
@@ -289,23 +285,21 @@ def _judge_worst_combination(
         context = _build_joint_scene(pasts, new, replace(options, people=None))
         finding = run_attack(WORST_PAIR, context, range(len(context.releases)), request)
     except (InputError, UsageError) as error:
-        return CombinedFindings(
-            not_evaluated=(
-                (entries[-1], f"Column {name!r}, several at once: {describe_error(error)}"),
-            )
-        )
+        reason = f"Column {name!r}, several at once: {describe_error(error)}"
+        return CombinedFindings(not_evaluated=((entries[-1], reason),))
     judged = judge_finding(finding, entries, options, name)
     if judged.exceeds:
         return CombinedFindings((judged,))
     if names := _find_columns_kept_by_three(context.releases, name):
-        return CombinedFindings(
-            (judged,), ((entries[-1], f"Column {name!r}: {_describe_not_joined(names)}"),)
+        reason = (
+            f"several earlier releases publish {', '.join(names)} as it is, as this one does, and "
+            "what their rows say together is not evaluated of people who are not given."
         )
-    if not finding.details["limits"]:
+    elif finding.details["limits"]:
+        reason = _describe_cut_short(len(pasts))
+    else:
         return CombinedFindings((judged,))
-    return CombinedFindings(
-        (judged,), ((entries[-1], f"Column {name!r}: {_describe_cut_short(len(pasts))}"),)
-    )
+    return CombinedFindings((judged,), ((entries[-1], f"Column {name!r}: {reason}"),))
 
 
 def _find_columns_kept_by_three(releases: Sequence[PublishedTable], name: str) -> tuple[str, ...]:
@@ -314,13 +308,6 @@ def _find_columns_kept_by_three(releases: Sequence[PublishedTable], name: str) -
     shared = [find_shared_kept_columns((release, new), name) for release in earlier]
     times = Counter(column for columns in shared for column in columns)
     return tuple(column for column, number in times.items() if number > 1)
-
-
-def _describe_not_joined(names: Sequence[str]) -> str:
-    return (
-        f"several earlier releases publish {', '.join(names)} as it is, as this one does, and what "
-        "their rows say together is not evaluated of people who are not given."
-    )
 
 
 def _describe_cut_short(number: int) -> str:
@@ -340,9 +327,8 @@ def _judge_of_people(
     try:
         context = _build_joint_scene(pasts, new, options)
     except (InputError, UsageError) as error:
-        return CombinedFindings(
-            not_evaluated=((pasts[-1].number, f"All at once: {describe_error(error)}"),)
-        )
+        reason = f"All at once: {describe_error(error)}"
+        return CombinedFindings(not_evaluated=((pasts[-1].number, reason),))
     membership, combined = _find_membership(context), list[CombinedFindings]()
     for name, where in _find_shared_columns(context, options.on).items():
         max_combinations = _count_affordable_combinations(context, where)
@@ -385,13 +371,11 @@ def _judge_any_combination(
                 "leave these columns out.",
             )
     except (InputError, UsageError) as error:
-        return CombinedFindings(
-            not_evaluated=((entries[-1], f"Column {name!r}, several: {describe_error(error)}"),)
-        )
+        reason = f"Column {name!r}, several: {describe_error(error)}"
+        return CombinedFindings(not_evaluated=((entries[-1], reason),))
     if fewest is None:
-        return CombinedFindings(
-            not_evaluated=((entries[-1], f"Column {name!r}: {_describe_cut_short(len(where))}"),)
-        )
+        reason = f"Column {name!r}: {_describe_cut_short(len(where))}"
+        return CombinedFindings(not_evaluated=((entries[-1], reason),))
     values_left, is_found = fewest
     exposed, people = int((values_left > 0).sum()), int(is_found.sum())
     finding = Finding(
@@ -412,17 +396,10 @@ def _judge_any_combination(
 def _find_shared_columns(context: AttackContext, on: str | None) -> dict[str, list[int]]:
     """The columns to learn, each with the earlier releases that have it: at least two."""
     *earlier, new = context.releases
-    names = dict.fromkeys(
-        name for release in earlier for name in find_learnable_columns((release, new), on)
-    )
-    places = {
-        name: [
-            i
-            for i, release in enumerate(earlier)
-            if name in find_learnable_columns((release, new), on)
-        ]
-        for name in names
-    }
+    places: dict[str, list[int]] = {}
+    for i, release in enumerate(earlier):
+        for name in find_learnable_columns((release, new), on):
+            places.setdefault(name, []).append(i)
     return {name: where for name, where in places.items() if len(where) > 1}
 
 
@@ -440,9 +417,8 @@ def _judge_combination(
     except NobodyFoundError:
         return CombinedFindings()
     except (InputError, UsageError) as error:
-        return CombinedFindings(
-            not_evaluated=((entries[-1], f"Several at once: {describe_error(error)}"),)
-        )
+        reason = f"Several at once: {describe_error(error)}"
+        return CombinedFindings(not_evaluated=((entries[-1], reason),))
     judged = judge_finding(finding, entries, options, name)
     try:
         which = (*combination, len(pasts))
@@ -457,15 +433,14 @@ def _judge_combination(
 
 def _find_membership(context: AttackContext) -> NDArray[np.bool_] | None:
     """(earlier releases, people of the new one) who is where; None unless known of all."""
-    targets = context.targets
+    if context.targets is None or context.targets.persons is None:
+        return None
     rows = []
-    for release in context.releases if targets is not None and targets.persons is not None else ():
-        assert targets is not None
-        assert targets.persons is not None
-        if (own := find_rows_of_people(release, targets.persons.values)) is None:
+    for release in context.releases:
+        if (own := find_rows_of_people(release, context.targets.persons.values)) is None:
             return None
         rows.append(own >= 0)
-    return np.stack(rows[:-1])[:, rows[-1]] if rows else None
+    return np.stack(rows[:-1])[:, rows[-1]]
 
 
 def _count_affordable_combinations(context: AttackContext, where: Sequence[int]) -> int:

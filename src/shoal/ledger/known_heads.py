@@ -25,7 +25,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from shoal.core.errors import UsageError
+from shoal.core.atomic_file import write_file
+from shoal.core.errors import OutputError, UsageError
 from shoal.core.release import MANIFEST_NAME
 from shoal.ledger.chain.signed_entry import ChainHead, Entry
 from shoal.ledger.recorded_releases import RESTORED
@@ -63,14 +64,11 @@ def locate_heads_file(key: Path) -> Path:
 def recall_ledger(key: Path, ledger: str) -> RememberedLedger | None:
     """What is remembered of a ledger; None where nothing is, or it cannot be read."""
     stored = _read_heads(locate_heads_file(key)).get(ledger)
+    if stored is None:
+        return None
     try:
-        return (
-            None
-            if stored is None
-            else RememberedLedger(
-                ChainHead.parse(str(stored["head"])), tuple(map(dict, stored["spends"]))
-            )
-        )
+        head, spends = ChainHead.parse(str(stored["head"])), tuple(map(dict, stored["spends"]))
+        return RememberedLedger(head, spends)
     except (UsageError, KeyError, TypeError, ValueError):
         return None
 
@@ -81,16 +79,8 @@ def remember_ledger(key: Path, ledger: str, remembered: RememberedLedger) -> Non
     ledgers = _read_heads(path) | {
         ledger: {"head": str(remembered.head), "spends": [*remembered.spends]}
     }
-    new = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
-    with suppress(OSError):
-        try:
-            with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-                json.dump({"edition": EDITION, "ledgers": ledgers}, file)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(new, path)
-        finally:
-            new.unlink(missing_ok=True)
+    with suppress(OutputError):
+        write_file(path, json.dumps({"edition": EDITION, "ledgers": ledgers}), mode=0o600)
 
 
 def _read_heads(path: Path) -> dict[str, Any]:

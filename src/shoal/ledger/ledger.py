@@ -5,7 +5,7 @@ Admission is Sweeney's advice made into a rule (k-anonymity: a model for protect
 (Composition attacks and auxiliary information in data privacy, KDD 2008: two releases that are safe
 alone may not be together).
 
-It does not protect against releases that it is not told of. Whoever withdraws a release cannot take
+It does not protect against releases that are not recorded. Whoever withdraws a release cannot take
 back what others have: later releases are judged together with it all the same.
 """
 
@@ -522,7 +522,7 @@ class Ledger:
         """Go on with a ledger that lacks entries which are remembered: a copy that was put back.
 
         What the key's folder remembers of the lost entries' spends stays counted. ``releases`` are
-        folders whose manifests tell of lost entries: record these releases again.
+        folders whose manifests note lost entries: record these releases again.
         """
         if not reason.strip():
             raise UsageError("The loss is acknowledged without a reason.", "say why: --reason.")

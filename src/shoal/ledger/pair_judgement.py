@@ -16,8 +16,8 @@ cannot be compared, and one of which a search was cut short. A relation that is 
 data never lowers the bar: what would not be evaluated of releases that overlap is not evaluated
 then either.
 
-It does not see releases that the ledger was not told of, nor columns that are called differently.
-What several earlier releases tell at once is judged in ``joint_judgement``.
+It does not see releases that are not recorded, nor columns that are called differently.
+What several earlier releases give away at once is judged in ``joint_judgement``.
 
 Columns that both keep join their rows: what is left then is worked out too (``joined_rows``), and
 the worse of the two counts. What cannot be worked out so is not evaluated.
@@ -126,7 +126,7 @@ class JudgedPair:
     finer: str = ""
     """Why that is not so, or not known."""
     not_evaluated: str = ""
-    """Why no attack could tell whether they are safe together; empty where one could."""
+    """Why they could not be evaluated together; empty where they could."""
     cut_short: bool = False
     """Whether that is, or is also, because a search was cut short: no defence answers it."""
     covered: bool = False
@@ -296,7 +296,7 @@ class _PairJudge:
         )
 
     def _is_decided(self, pair: JudgedPair, values: Sequence[bool]) -> bool:
-        """Whether attacks could tell whether a pair is safe: of all values, and of its rows.
+        """Whether attacks could evaluate a pair: all of its values, and its rows.
 
         Values that cannot be compared are no matter where rows were joined, if it is stated, not
         guessed, that they are the same rows.
@@ -377,10 +377,10 @@ class _PairJudge:
         ]
 
     def _judge_values(self, name: str, generalises: bool) -> bool:
-        """What is left of one column; whether that could be told.
+        """What is left of one column; whether that could be evaluated.
 
-        The people say so if they are all; else the worst pair does. It is told, too, where no two
-        classes could hold the same person with the same value.
+        The people say so if they are all; else the worst pair does. It is evaluated, too, where no
+        two classes could hold the same person with the same value.
         """
         people = self.context.targets is not None and self._judge_values_by("intersection", name)
         if generalises or (people and self.coverage.is_complete):
@@ -391,7 +391,7 @@ class _PairJudge:
         return learnt and (self.nobody or self._judge_values_by_rows(WORST_PAIR, name))
 
     def _judge_values_by_rows(self, attack: str, name: str) -> bool:
-        """What is left of a column where rows agree in kept columns too; whether that is told.
+        """What is left of a column where rows agree in kept columns too; whether that is known.
 
         It is weighed where it exposes more people than what leaves the kept columns aside.
         """

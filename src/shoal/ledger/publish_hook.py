@@ -1,7 +1,7 @@
 """Publishing with a ledger: the release is judged with the earlier ones and recorded, then placed.
 
 It is recorded before it is moved into place: what others may have is always in the ledger. Where
-it cannot be moved, the ledger is told that it was never out. A process that is killed in between
+it cannot be moved, the ledger records that it was never out. A process that is killed in between
 leaves an entry without a folder, which counts as a release until somebody withdraws it.
 
 A table that is recorded already is out, as far as anybody knows: it is not recorded again, and not
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 NOT_MOVED = "It could not be moved into place."
 ADMISSION_OPTIONS = ("about", "to", "on", "relation", "l", "limit", "accept_risk", "show")
-"""What a ledger may be told; the people, the table and how it is read are the release's own."""
+"""The options of an admission that a request may state; the rest are the release's own."""
 
 
 class Recordable(Protocol):
@@ -45,18 +45,18 @@ class Recordable(Protocol):
 
     @property
     def admission(self) -> Mapping[str, Any]:
-        """What the ledger is told."""
+        """Options of the admission."""
 
     @property
     def progress(self) -> Progress:
-        """Whom steps are told."""
+        """Called with each step."""
 
 
 RequestType = TypeVar("RequestType", bound=Recordable)
 
 
 def check_recording(request: RequestType) -> None:
-    """Refuse what a ledger cannot be told, or could not judge, before anything is made."""
+    """Refuse options that a ledger does not take, or could not judge, before anything is made."""
     if request.ledger is None:
         if request.admission:
             raise UsageError(
@@ -91,7 +91,6 @@ def open_ledger(request: RequestType) -> Iterator[RequestType]:
 
 
 def _check_admission_options(admission: Mapping[str, Any]) -> None:
-    """Refuse what a ledger cannot be told, before anything is made."""
     from shoal.ledger.admission_options import AdmissionOptions
 
     if wrong := [name for name in admission if name not in ADMISSION_OPTIONS]:
@@ -137,14 +136,11 @@ def _withdraw_unmoved(
 ) -> None:
     """Tell the ledger that the release was never out; what stopped it is not hidden by that."""
     try:
-        if request.out is not None and not _is_out(request.out / table, admission.table):
+        path = None if request.out is None else request.out / table
+        if path is not None and not (path.is_file() and hash_file(path) == admission.table):
             request.ledger.withdraw(number, NOT_MOVED, never_out=True)
     except Exception as failed:
         error.add_note(
             f"Nor could the ledger be told ({failed}): if it is not out, say so with "
             f"shoal ledger withdraw {number} --never-out."
         )
-
-
-def _is_out(table: Path, hash_: str) -> bool:
-    return table.is_file() and hash_file(table) == hash_

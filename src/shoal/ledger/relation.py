@@ -60,7 +60,7 @@ def _compare_data(view: View) -> tuple[str, str]:
 
 
 def _compare_row_counts(before: int, now: int) -> tuple[str, str]:
-    """Without columns that tell rows: equally many may be the same ones, more may be grown."""
+    """Without columns that tell rows apart: as many may be the same ones, more may be grown."""
     why = "no column is published as it is by both; rows are"
     if before == now:
         return SAME, f"{why} equally many"

@@ -184,13 +184,11 @@ class Refusal:
     def _manifest(self) -> Mapping[str, Any]:
         return self.new.manifest or {}
 
-    def _pairs_of(self, entries: Sequence[int]) -> list[JudgedPair]:
-        return [pair for pair in self.pairs if pair.past.number in entries]
-
     # Against an attack
 
     def _ways_against(self, judged: JudgedFinding) -> list[str]:
-        pairs, attack = self._pairs_of(judged.entries), judged.finding.attack
+        pairs = [pair for pair in self.pairs if pair.past.number in judged.entries]
+        attack = judged.finding.attack
         related = [pair for pair in pairs if pair.relation != OVERLAP and not _is_foreign(pair)]
         if attack == "order":
             return ["write its rows in a random order, as shoal publish does, and admit it again"]
@@ -290,7 +288,8 @@ class Refusal:
             return [f"mend what stands in the way with {_describe_pair(pair)}, as said above"]
         if not self.people_given:
             return [f"say who the people are: {self._admit} --people {_TABLE}"]
-        return [self._suggest_larger_classes(self._first_sensitive, len(self.pairs))]
+        first_sensitive = next((column.name for column in self.new.schema.sensitive), "")
+        return [self._suggest_larger_classes(first_sensitive, len(self.pairs))]
 
     def _suggest_other_form(self, pair: JudgedPair) -> str:
         """Buckets and centroids, which cannot be compared: what to publish instead."""
@@ -337,10 +336,6 @@ class Refusal:
             f"name the values of {', '.join(names)} as {_describe_pair(pair)} does; or, if it is "
             f"about other people, say so: {self._admit} --about NAME"
         )
-
-    @property
-    def _first_sensitive(self) -> str:
-        return next((column.name for column in self.new.schema.sensitive), "")
 
     # Commands
 

@@ -49,7 +49,7 @@ PROVIDER = "provider"
 MAX_NAME_LENGTH = 100
 """Letters of a provider's name."""
 MIN_HASH_DIGITS = 12
-"""So many digits of a hash tell agreements apart."""
+"""Digits of a hash that tell agreements apart."""
 
 
 @dataclass(frozen=True)
@@ -307,7 +307,7 @@ def complete_schema(schema: Schema) -> Schema:
     """The schema with every hierarchy written out and a column for the provider.
 
     Kinds must be stated: two providers' files, each read by what it holds, might not fit. Reasons
-    and comments are left out: they tell how many values and rows one provider's table has.
+    and comments are left out: they say how many values and rows one provider's table has.
     """
     without_kind = [
         c.name for c in schema.columns if not c.kind and c.role not in (*ROLES_LEFT_OUT, PROVIDER)
@@ -319,9 +319,9 @@ def complete_schema(schema: Schema) -> Schema:
         )
     fields = [Field(c.name, c.kind or "category") for c in schema.columns]
     fitted = _with_provider_column(schema.fit(fields))
-    if fitted.keep:
+    if kept_names := [column.name for column in fitted.keep]:
         raise UsageError(
-            f"Columns are kept as they are, which no rule judges: {_names(fitted.keep)}.",
+            f"Columns are kept as they are, which no rule judges: {', '.join(kept_names)}.",
             "make them quasi-identifiers, or leave them out (identifier).",
         )
     plain = Schema(tuple(replace(column, reason="") for column in fitted.columns))
@@ -340,10 +340,6 @@ def _with_provider_column(schema: Schema) -> Schema:
             f'rename it, or give it the role "{PROVIDER}".',
         )
     return Schema((*schema.columns, Column(PROVIDER, PROVIDER, "category")))
-
-
-def _names(columns: Sequence[Column]) -> str:
-    return ", ".join(column.name for column in columns)
 
 
 def check_agreement_hash(signature: str, stated: str | None) -> None:

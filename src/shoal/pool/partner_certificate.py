@@ -93,7 +93,7 @@ def count_rows_left(providers: Histogram, s: int) -> Rows:
 
 
 def count_certain_rows(groups: Groups, s: int) -> Rows:
-    """Per provider its rows whose value, in any sensitive column, s others can tell for sure."""
+    """Per provider its rows whose value, in any sensitive column, s others know for certain."""
     is_certain = np.any([_has_single_value(shares, s) for shares in groups.contributions], axis=0)
     return _rows(groups.contributions[0].providers, is_certain)
 
@@ -138,7 +138,7 @@ def round_to_steps(count: int, k: int) -> str:
 def compare_with_k(count: int, k: int) -> str:
     """Whether a count reaches k, and no more.
 
-    What a coalition leaves of a class is told like this: the rows of a class are public, so that a
+    What a coalition leaves of a class is shown like this: the rows of a class are public, so that a
     partner who takes its own away could read the others' from any closer number, a step of k too.
 
     >>> compare_with_k(93, 5), compare_with_k(4, 5)
@@ -196,14 +196,15 @@ def collect_partner_facts(
     ``earlier``: how many releases of the pool came before.
     """
     agreement = pool.agreement
-    rule = agreement.inside
+    rule, k = agreement.inside, find_smallest_shown_count(agreement.rule)
+    suppressed = int(release.private["held_back"])
     groups = _recount_classes(release, rule)
     providers = _count_providers_present(groups, agreement)
     shared_facts = {
         "edition": EDITION,
         "date": day.isoformat(),
         "m": agreement.m,
-        "k": find_smallest_shown_count(agreement.rule),
+        "k": k,
         "rule": str(agreement.rule),
         "inside": str(rule),
         "beside": [str(part) for part in agreement.outside],
@@ -214,13 +215,13 @@ def collect_partner_facts(
         "release_sha256": release.manifest["sha256"],
     }
     counts = count_surviving_classes(groups, rule, agreement.m, providers)
-    together = describe_coalitions(groups, counts, agreement.m, shared_facts["k"], providers)
+    together = describe_coalitions(groups, counts, agreement.m, k, providers)
     certificate = {
         **shared_facts,
         "providers": providers,
         "method": agreement.method,
         "rows": release.verdict.rows,
-        "held_back": _describe_suppressed(release, agreement, shared_facts["k"]),
+        "held_back": round_to_steps(suppressed, k) if agreement.hold_back else suppressed,
         "classes": release.verdict.classes,
         "loss": _loss_of_published_rows(release),
         **together,
@@ -244,19 +245,14 @@ def _count_providers_present(groups: Groups, agreement: Agreement) -> int:
     return len(present)
 
 
-def _describe_suppressed(release: Release, agreement: Agreement, k: int) -> int | str:
-    held_back = int(release.private["held_back"])
-    return round_to_steps(held_back, k) if agreement.hold_back else held_back
-
-
 def _loss_of_published_rows(release: Release) -> float:
     """In hundredths.
 
     Suppressed rows count as lost in the release's own number, and all cells can be read from the
     table: from the two together their exact number could be worked out.
     """
-    rows, held_back = release.verdict.rows, int(release.private["held_back"])
-    lost = float(release.private["loss"]) * (rows + held_back) - held_back
+    rows, suppressed = release.verdict.rows, int(release.private["held_back"])
+    lost = float(release.private["loss"]) * (rows + suppressed) - suppressed
     return round(lost / rows, 2)
 
 
@@ -268,7 +264,7 @@ def _recount_classes(release: Release, rule: Model) -> Groups:
 
 
 def find_smallest_shown_count(rule: Model) -> int:
-    """The fewest people that a number for partners may stand for.
+    """The smallest number of people that a count for partners may stand for.
 
     >>> find_smallest_shown_count(AlphaK("0.5", 5)), find_smallest_shown_count(DistinctDiversity(2))
     (5, 10)
@@ -278,7 +274,7 @@ def find_smallest_shown_count(rule: Model) -> int:
 
 
 def _min_rows_asked(rule: Model) -> int:
-    """The fewest rows of a class that a rule names; 0: it names none."""
+    """The smallest class that a rule allows; 0 where it names none."""
     crowds = [p for p in unwrap_rule(rule) if getattr(p, "identity", False) and hasattr(p, "k")]
     return max((int(part.k) for part in crowds), default=0)
 
@@ -368,7 +364,7 @@ def build_provider_pages(
 def _promises_several_values(rule: Model, groups: Groups) -> bool:
     """Whether the rule itself says that no class shares one value, in any sensitive column.
 
-    Only what is promised may be told as a zero: elsewhere it would tell what a small count is.
+    Only what is promised may be shown as a zero: elsewhere it would show what a small count is.
     """
     diverse = [part for part in unwrap_rule(rule) if _asks_for_several_values(part)]
     named = {getattr(part, "on", None) or groups.names[0] for part in diverse}

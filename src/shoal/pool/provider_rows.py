@@ -85,7 +85,7 @@ def _select_rows(frame: Frame, agreement: Agreement, name: str) -> pa.Table:
     check_one_row_each(frame, fitted)
     if agreement.column in dropped:
         _check_provider_column(frame, agreement.column.name, name)
-    survey(frame, fitted)  # a value that a hierarchy lacks is told to whom it belongs
+    survey(frame, fitted)  # a value that a hierarchy lacks is its provider's to correct
     listings = read_columns(frame, [column.name for column in wanted])
     rows = {c.name: _expand_listing(c.kind, listings[c.name]) for c in wanted}
     rows[agreement.column.name] = pa.repeat(name, len(rows[wanted[0].name]))
@@ -115,7 +115,7 @@ def _check_provider_column(frame: Frame, column: str, name: str) -> None:
 
 
 def check_rows_are_new(pool: PoolFolder, name: str, rows: pa.Table, content: str) -> None:
-    """Refuse rows that another provider has handed in already; whose they are is not told."""
+    """Refuse rows that another provider has handed in already; whose they are is not said."""
     other_contents = [partner.content for partner in pool.others(name)]
     if rows.num_rows >= BY_CHANCE and content in other_contents:
         raise InputError(
@@ -128,8 +128,8 @@ def check_rows_are_new(pool: PoolFolder, name: str, rows: pa.Table, content: str
 def check_people_have_one_provider(pool: PoolFolder, rows: pa.Table) -> None:
     """Refuse people who have rows of more than one provider.
 
-    Only when everybody's rows are put together, by the third party: a provider who was told as it
-    adds its rows could ask whether somebody is another's patient.
+    Only when everybody's rows are put together, by the third party: a provider who learnt it while
+    adding its rows could ask whether somebody is another's patient.
     """
     person, provider_column = pool.agreement.schema.person, pool.agreement.column.name
     if person is None:

@@ -5,7 +5,7 @@
 Two releases of the same people can be compared: rows that are in different classes of the two tell
 more than either of them does (S. R. Ganta, S. P. Kasiviswanathan and A. Smith: Composition attacks
 and auxiliary information in data privacy, KDD 2008). A rule that holds for each says nothing of
-both together, so a second release is refused unless it was asked for, and the partners are told.
+both together, so a second release is refused unless it was asked for, and the partners learn of it.
 
 While a release is made, ``working.json`` beside it says where. A run that is killed leaves it, and
 the next command (``finish_killed_run``) removes the folder that was being filled and takes back

@@ -23,7 +23,6 @@ from shoal.pool.agreement import (
     make_agreement,
 )
 from shoal.pool.partner_certificate import (
-    PartnerFacts,
     check_partners_folder,
     collect_partner_facts,
     locate_partners_folder,
@@ -254,9 +253,9 @@ def pool_publish(
                     (root / partners_folder.name, partners_folder),
                     (new, place),
                 )
-                with record_pool_release(
-                    home, earlier, _make_record(facts, signature, place), place
-                ):
+                about = facts.certificate
+                record = PoolRelease(about["date"], about["release_sha256"], signature, place.name)
+                with record_pool_release(home, earlier, record, place):
                     folder.move_into_place(*pairs, replace=replace)
     release = dataclasses.replace(release, folder=place, companion=companion)
     return Pooled(release, facts.certificate, signature, partners_folder, pages, facts.counts)
@@ -267,11 +266,6 @@ def _locked_pool(home: Path) -> Iterator[PoolFolder]:
     with lock_pool(home) as pool:
         finish_killed_run(home)
         yield pool
-
-
-def _make_record(facts: PartnerFacts, signature: str, place: Path) -> PoolRelease:
-    about = facts.certificate
-    return PoolRelease(about["date"], about["release_sha256"], signature, place.name)
 
 
 def _check_complete(pool: PoolFolder) -> None:

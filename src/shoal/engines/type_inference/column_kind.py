@@ -132,7 +132,7 @@ def _decide_columns(
     texts = [
         column
         for column, kind in columns
-        if not _has_type(kind) and column.forced not in ("label", "numeral")
+        if _aggregates_sql("", kind) is None and column.forced not in ("label", "numeral")
     ]
     collector = EvidenceCollector(engine, texts, marks, rows, longest)
     measured = _measure_columns(engine, columns)
@@ -313,11 +313,6 @@ def _refuse_nested(name: str, kind: str) -> None:
             )
 
 
-def _has_type(kind: str) -> bool:
-    """Whether a column of this type is judged by it; all others are read as text."""
-    return _aggregates_sql("", kind) is not None
-
-
 def _measure_columns(
     engine: DuckConnection, columns: Sequence[tuple[RawColumn, str]]
 ) -> dict[str, Measurements]:
@@ -343,7 +338,10 @@ def _measure_columns(
 
 
 def _aggregates_sql(value: str, kind: str) -> tuple[str, ...] | None:
-    """What is counted of a column of this type; nothing where the type says it all."""
+    """What is counted of a column of this type; nothing where the type says it all.
+
+    None of a type that decides nothing: such columns are read as text.
+    """
     if kind in _INTEGERS:
         return f"min({value})", f"max({value})"
     if kind in ("FLOAT", "DOUBLE") or kind.startswith("DECIMAL"):

@@ -274,7 +274,7 @@ class ColumnInLot:
 class EvidenceCollector:
     """Evidence for the text columns of a table, one after the other, in their order.
 
-    ``longest`` tells the bytes of each column's longest text; a column of unknown length is asked
+    ``longest`` holds the bytes of each column's longest text; a column of unknown length is asked
     alone.
     """
 

@@ -13,9 +13,8 @@ from shoal.core.missing_marks import DOUBTFUL_MARKS
 SOFT_MARKS = ("-", "--", ".", "none", "None", "NONE", *DOUBTFUL_MARKS)
 """Null only among numbers or dates: elsewhere `none` and `-` are values (no disease, negative)."""
 
-BLANKS = " \t\r\n\u00a0"
 _BLANKS_SQL = "' \t\r\n' || chr(160)"
-"""The same in ASCII: where one character of a query is not, the driver looks at each of them."""
+"""In ASCII: where one character of a query is not, the driver looks at each of them."""
 
 _EXPONENT = r"([eE][+-]?\d+)?"
 _PATTERNS = (  # the first that fits, on the whole value

@@ -34,9 +34,9 @@ from shoal.ledger.chain.checkpoint import CHECKPOINTS, ChainOutline
 from shoal.ledger.chain.database import PATIENCE, LedgerDatabase, open_database
 from shoal.ledger.chain.keys import Keys, is_public_key
 from shoal.ledger.chain.signed_entry import (
+    BEFORE_FIRST,
     FOUNDING,
     KINDS,
-    NO_PREVIOUS,
     PUBLISHER,
     ChainHead,
     Entry,
@@ -111,9 +111,7 @@ class Book:
             "public": keys.public,
             "sealing": keys.mark(identity, keys.public),
         }
-        founding = sign_next_entry(
-            ChainHead(0, NO_PREVIOUS), keys, _stamp_body(body, keys.name), ""
-        )
+        founding = sign_next_entry(BEFORE_FIRST, keys, _stamp_body(body, keys.name), "")
         database = open_database(where, patience, new=True)
         with database.closed_on_error():
             with database.reading() as connection:
@@ -175,7 +173,7 @@ class Book:
     def entries(self, after: int = 0) -> list[Entry]:
         """The entries after a number, in order.
 
-        One that was changed, is missing, or is not signed by a known publisher is told.
+        Raises where one was changed, is missing, or is not signed by a known publisher.
         """
         with self._reading() as connection:
             return self._verified.entries_after(connection, after)

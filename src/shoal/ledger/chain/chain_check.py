@@ -2,7 +2,7 @@
 
 Every number, hash and signature is computed anew. A publisher is known from the entry that names
 it, and only if that entry is whole and signed by one known before; the founder is known by the mark
-under the founding, which whoever has no key cannot write. What is told names the numbers of entries
+under the founding, which whoever has no key cannot write. A problem names the numbers of entries
 and nothing of their contents.
 
 It does not see a tail that was cut off, unless a head noted elsewhere is given, and cannot tell a
@@ -17,9 +17,9 @@ from dataclasses import dataclass, field
 
 from shoal.ledger.chain.keys import Keys
 from shoal.ledger.chain.signed_entry import (
+    BEFORE_FIRST,
     FOUNDING,
     KINDS,
-    NO_PREVIOUS,
     PUBLISHER,
     ChainHead,
     Entry,
@@ -28,7 +28,6 @@ from shoal.ledger.chain.signed_entry import (
     is_signed,
 )
 
-_START = ChainHead(0, NO_PREVIOUS)
 EMPTY_LEDGER = "The ledger is empty: its founding entry is missing."
 
 
@@ -39,7 +38,7 @@ class ChainWalk:
     keys: Keys | None
     """Without them it cannot be seen whether a holder of keys founded the ledger."""
     ledger: str
-    head: ChainHead = _START
+    head: ChainHead = BEFORE_FIRST
     publishers: dict[str, str] = field(default_factory=dict)
     """The names of the publishers up to here, by public key."""
 

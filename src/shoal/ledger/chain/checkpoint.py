@@ -33,11 +33,11 @@ import sqlalchemy as sa
 
 from shoal.core.errors import InputError
 from shoal.ledger.chain.keys import Keys, is_valid_signature
-from shoal.ledger.chain.signed_entry import NO_PREVIOUS, ChainHead, Entry, to_canonical_json
+from shoal.ledger.chain.signed_entry import BEFORE_FIRST, ChainHead, Entry, to_canonical_json
 from shoal.ledger.chain.tables import Blob
 
 FACTS = ("kind", "about", "spend", "form", "never_out", "number", "sketched")
-"""What a record tells of an entry's body, where that says so."""
+"""What a record holds of an entry's body, where that says so."""
 BLOCK_ENTRIES = 256
 """Entries in a block; fewer at the chain's end are verified one by one."""
 TRUSTED_DAYS = 30
@@ -183,7 +183,7 @@ def load_checkpoint(connection: sa.Connection, keys: Keys, ledger: str) -> Check
         return None
     public = keys.public
     own, when = CHECKPOINTS.c.signer == public, CHECKPOINTS.c.walked
-    index, head = ChainIndex(), _START
+    index, head = ChainIndex(), BEFORE_FIRST
     try:
         newest = connection.execute(sa.select(sa.func.max(when)).where(own)).scalar()
         blocks = sa.select(CHECKPOINTS).where(own, when == newest).order_by(CHECKPOINTS.c.first)
@@ -206,7 +206,6 @@ def load_checkpoint(connection: sa.Connection, keys: Keys, ledger: str) -> Check
     return Checkpoint(index, head, walked)
 
 
-_START = ChainHead(0, NO_PREVIOUS)
 _TRUSTED = timedelta(days=TRUSTED_DAYS)
 
 

@@ -1,11 +1,10 @@
 """Where a ledger lies: a file of SQLite, or a PostgreSQL database shared by several publishers.
 
-A write is one transaction that nobody else's can overlap, and is on the disk before it is told to
-be done: write-ahead log with full synchronisation and ``BEGIN IMMEDIATE`` in SQLite, an advisory
-lock in the transaction, one for each schema, and synchronous commit in PostgreSQL. A file is given
-its log when a ledger is founded in it; one that is only opened is not changed. What goes wrong in a
-database is told as an error of Shoal's; nothing of an address is ever shown, since it may hold a
-password.
+A write is one transaction that nobody else's can overlap, and is on the disk when it returns:
+write-ahead log with full synchronisation and ``BEGIN IMMEDIATE`` in SQLite, an advisory lock in the
+transaction, one for each schema, and synchronous commit in PostgreSQL. A file is given its log when
+a ledger is founded in it; one that is only opened is not changed. What goes wrong in a database is
+raised as an error of Shoal's; nothing of an address is ever shown, since it may hold a password.
 
 SQLite's log needs memory shared by all writers: it does not work on a folder of another machine.
 Where the file or its folder may not be written, a ledger that nobody has open is read as it lies.

@@ -102,6 +102,10 @@ class Entry:
         )
 
 
+BEFORE_FIRST = ChainHead(0, NO_PREVIOUS)
+"""The head that the founding entry follows."""
+
+
 def to_canonical_json(value: Any) -> str:
     """JSON in the one form that is hashed: keys sorted, no spaces, nothing escaped without need.
 

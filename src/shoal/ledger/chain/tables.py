@@ -2,7 +2,7 @@
 
 Triggers refuse to change or delete a row, and to add any but the next: a slip of the hand, or of a
 program, is stopped in the database itself. They do not stop the database's owner, who can drop
-them; what such a hand changed is found by the chain, and that triggers are gone is told by a check.
+them; what such a hand changed is found by the chain, and a check finds that triggers are gone.
 """
 
 from __future__ import annotations

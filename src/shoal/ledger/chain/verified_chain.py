@@ -173,7 +173,7 @@ class VerifiedChain:
         )
         for entry in entries:
             if not has_own_hash(entry) or saved.index.seal(entry.number) != digest_entry(entry):
-                return  # something is not as it was: it is told by a walk from the beginning
+                return  # something is not as it was: a walk from the beginning says what
             self._walk.publishers |= read_publisher(entry)
         if {entry.number for entry in entries} != {*naming, saved.head.number}:
             self._walk.publishers = {}
