@@ -52,10 +52,10 @@ def choose_target() -> Path:
 
 def is_writable(folder: Path) -> bool:
     """Whether files may be put there; a folder that is not there yet: whether it may be made."""
-    there = next(path for path in (folder, *folder.absolute().parents) if os.path.exists(path))
+    existing = next(path for path in (folder, *folder.absolute().parents) if os.path.exists(path))
     # An administrator may write anywhere; a folder that says read-only is left alone all the same.
-    may_write = there.is_dir() and os.access(there, os.W_OK | os.X_OK)
-    return may_write and bool(there.stat().st_mode & 0o222)
+    may_write = existing.is_dir() and os.access(existing, os.W_OK | os.X_OK)
+    return may_write and bool(existing.stat().st_mode & 0o222)
 
 
 def list_missing_files(names: Iterable[str]) -> list[str]:

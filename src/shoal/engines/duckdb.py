@@ -183,15 +183,17 @@ def _make_dealer(
         class_ = batch.column(0).to_numpy().copy()
         waiting = np.flatnonzero(class_ < 0)
         waiting = waiting[np.argsort(class_[waiting], kind="stable")]
-        which = -1 - class_[waiting]
+        entries_of_rows = -1 - class_[waiting]
         _, start, times = np.unique(class_[waiting], return_index=True, return_counts=True)
-        present = which[start]
+        present = entries_of_rows[start]
         if np.any(following[present] + times > end[present]):
             raise InputError(
                 "The table has more rows than when it was counted.",
                 "Publish from a copy that nobody writes to.",
             )
-        class_[waiting] = hand[following[which] + np.arange(len(which)) - np.repeat(start, times)]
+        class_[waiting] = hand[
+            following[entries_of_rows] + np.arange(len(entries_of_rows)) - np.repeat(start, times)
+        ]
         following[present] += times
         columns = [pa.array(class_), *batch.columns[1:]]
         return pa.RecordBatch.from_arrays(columns, batch.schema.names).filter(pa.array(class_ >= 0))
@@ -432,13 +434,14 @@ class DuckFrame:
 
     def _value_counts_sql(self, names: Sequence[str], floats: bool) -> str:
         """One scan that counts the values of each column apart: (g, v0, v1, …, n)."""
-        every = [f"v{i}" for i in range(len(names))]
+        value_names = [f"v{i}" for i in range(len(names))]
         picked = ", ".join(
-            f"{self._value_sql(name, floats)} AS {v}" for name, v in zip(names, every, strict=True)
+            f"{self._value_sql(name, floats)} AS {v}"
+            for name, v in zip(names, value_names, strict=True)
         )
-        sets = ", ".join(f"({v})" for v in every)
+        listed, sets = ", ".join(value_names), ", ".join(f"({v})" for v in value_names)
         return (
-            f"SELECT grouping({', '.join(every)}) AS g, {', '.join(every)}, count(*) AS n"
+            f"SELECT grouping({listed}) AS g, {listed}, count(*) AS n"
             f" FROM (SELECT {picked} FROM {self._table_sql(picked)})"
             f" GROUP BY GROUPING SETS ({sets})"
         )
@@ -455,8 +458,8 @@ class DuckFrame:
             self._connection.unregister("shoal_values")
         value = self._value_sql(column, floats=True)
         condition = f"{value} IN (SELECT v FROM {name})" + (f" OR {value} IS NULL" if null else "")
-        every = ", ".join(f"c{i}" for i in range(len(self._fields)))
-        query = f"SELECT {every} FROM {self._table_sql(every)} WHERE {condition}"
+        columns = ", ".join(f"c{i}" for i in range(len(self._fields)))
+        query = f"SELECT {columns} FROM {self._table_sql(columns)} WHERE {condition}"
         return DuckFrame(
             self._connection, query, self._fields, source=self.source, longest=self._longest
         )
@@ -666,10 +669,10 @@ class DuckFrame:
         ]
         return keys, joins
 
-    def _codes_sql(self, by: Sequence[Coding], some: Sequence[int]) -> tuple[dict[int, str], str]:
+    def _codes_sql(self, by: Sequence[Coding], which: Sequence[int]) -> tuple[dict[int, str], str]:
         """For some codings an expression of the row's code (NULL: none), and the joins for them."""
         codes, joins = {}, []
-        for i in some:
+        for i in which:
             value = self._store_coding(i, by[i])
             joins.append(f"LEFT JOIN shoal_map_{i} AS m{i} ON {value} = m{i}.v")
             null = f"CASE WHEN {value} IS NULL THEN {by[i].null_code}::UBIGINT END"

@@ -33,23 +33,23 @@ def shuffle_rows(
     and each bucket is then shuffled: together again a uniform permutation (Rao 1961; Sandelius
     1962).
     """
-    held, size = [], 0
+    waiting, size = [], 0
     for batch in batches:
-        held.append(batch)
+        waiting.append(batch)
         size += batch.nbytes
         if size > in_memory:
-            yield from _through_disk(held, batches, in_memory)
+            yield from _through_disk(waiting, batches, in_memory)
             return
-    yield from _permute(held)
+    yield from _permute(waiting)
 
 
-def _permute(held: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    # ``held`` is emptied as its columns are taken over, to free its memory.
-    if not held:
+def _permute(waiting: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    # ``waiting`` is emptied as its columns are taken over, to free its memory.
+    if not waiting:
         return
-    schema = held[0].schema
-    table = pa.Table.from_batches(held)
-    held.clear()
+    schema = waiting[0].schema
+    table = pa.Table.from_batches(waiting)
+    waiting.clear()
     for i in range(table.num_columns):
         table = table.set_column(i, schema.names[i], _compact(table.column(i)))
     # 64 random bits a row: sorted, they are a permutation; two alike are as good as never
@@ -81,11 +81,11 @@ def _decode(column: pa.Array, wanted: pa.DataType) -> pa.Array:
 
 
 def _through_disk(
-    held: list[pa.RecordBatch],
+    waiting: list[pa.RecordBatch],
     rest: Iterator[pa.RecordBatch],
     in_memory: int,
 ) -> Iterator[pa.RecordBatch]:
-    schema = held[0].schema
+    schema = waiting[0].schema
     with ExitStack() as files:
         buckets = [files.enter_context(closing(NamelessFile())) for _ in range(_BUCKETS)]
         with ExitStack() as stack:
@@ -93,8 +93,8 @@ def _through_disk(
                 stack.enter_context(pa.ipc.new_stream(str(bucket.path), schema))
                 for bucket in buckets
             ]
-            while held:
-                _scatter(held.pop(), writers)
+            while waiting:
+                _scatter(waiting.pop(), writers)
             for batch in rest:
                 _scatter(batch, writers)
         for bucket in buckets:

@@ -223,7 +223,7 @@ def _describe_lines(admission: Admission) -> list[str]:
         )
         if judged.exceeds and finding.example:
             lines.append(f"    {finding.example}")
-    if any(each.exceeds for each in admission.weighed):
+    if any(judged.exceeds for judged in admission.weighed):
         lines.append("  (In examples the last release is this one; before it come the entries.)")
     lines += [f"  defence: {defence}" for defence in admission.defences]
     lines += [f"  no defence: {reason}" for reason in admission.lacking if admission.reasons]
@@ -244,11 +244,11 @@ def _describe_lines(admission: Admission) -> list[str]:
 
 def _describe_skipped(skipped: Sequence[SkippedAttack]) -> list[str]:
     """One line for attacks that lacked the same, and for entries alike in that."""
-    alike: dict[tuple[int, str], list[str]] = {}
+    attacks_of: dict[tuple[int, str], list[str]] = {}
     for entry, attack, why in skipped:
-        alike.setdefault((entry, why), []).append(attack)
+        attacks_of.setdefault((entry, why), []).append(attack)
     entries_of: dict[tuple[str, str], list[int]] = {}
-    for (entry, why), names in alike.items():
+    for (entry, why), names in attacks_of.items():
         entries_of.setdefault((", ".join(names), why), []).append(entry)
     return [
         f"  not run: {names}, {_list_entries(n)}: {why}" for (names, why), n in entries_of.items()

@@ -216,9 +216,9 @@ class Account:
         if not self.exceeded:
             return ""
         how = "cannot be kept" if self.total is None else "is exceeded"
-        over = [unit.name for unit in self.units if unit.exceeded]
-        of = f" for {' and for '.join(over)}" if self.narrow else ""
-        why = f" {_TWICE}" if over == [VALUES] and len(self.units) > 1 else ""
+        exceeded = [unit.name for unit in self.units if unit.exceeded]
+        of = f" for {' and for '.join(exceeded)}" if self.narrow else ""
+        why = f" {_TWICE}" if exceeded == [VALUES] and len(self.units) > 1 else ""
         return f"The budget {how}{of}: {self}.{self.pure_epsilon_note}{why}"
 
     @property
@@ -226,13 +226,15 @@ class Account:
         """What a pure ε counts as beside others, by the theorem in force; empty if no more."""
         if self.budget is None or self.total is None or self.own.delta or len(self.spends) == 1:
             return ""
-        counted = self.tightest.add_up((self.own,))
-        if counted.epsilon <= self.own.epsilon:
+        counted_spend = self.tightest.add_up((self.own,))
+        if counted_spend.epsilon <= self.own.epsilon:
             return ""
         pure, counted_epsilon, delta = map(
-            format_budget, (self.own.epsilon, counted.epsilon, counted.delta)
+            format_budget, (self.own.epsilon, counted_spend.epsilon, counted_spend.delta)
         )
-        rho = "" if counted.rho is None else f"ρ {format_budget(counted.rho)}, which is "
+        rho = (
+            "" if counted_spend.rho is None else f"ρ {format_budget(counted_spend.rho)}, which is "
+        )
         return f" A pure ε {pure} counts as {rho}ε {counted_epsilon} at δ {delta} (basic: {pure})."
 
     @property

@@ -64,14 +64,16 @@ def check_rule_with_earlier(
             verdict = judge_frame(frame, schema, rule, RowFacts(own=True), accept_keep=True)
     except (InputError, UsageError, NotMetError) as error:
         return False, f"{WITH_EARLIER}: {promised}: {describe_error(error)}"
-    more = [c.name for c in schema.quasi if c.name not in new.quasi]
-    over = f"over the quasi-identifiers{' and ' * bool(more)}{', '.join(more)}"
+    added_columns = [c.name for c in schema.quasi if c.name not in new.quasi]
+    columns_judged = (
+        f"over the quasi-identifiers{' and ' * bool(added_columns)}{', '.join(added_columns)}"
+    )
     min_size = _smallest_class(new, [column.name for column in schema.quasi])
     if verdict.holds and min_size > 1:  # a rule that leaves somebody alone is no defence
-        return True, f"{WITH_EARLIER}: {rule} holds {over}."
+        return True, f"{WITH_EARLIER}: {rule} holds {columns_judged}."
     return (
         False,
-        f"{WITH_EARLIER}: {rule} fails {over}, where the smallest class has "
+        f"{WITH_EARLIER}: {rule} fails {columns_judged}, where the smallest class has "
         f"{format_count(min_size, 'row')}.",
     )
 

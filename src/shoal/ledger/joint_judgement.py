@@ -99,55 +99,57 @@ def judge_with_earlier(
             pairs[past.number] = judge_pair(
                 past, candidate.published, past.number in based, options
             )
-    judged = [pairs[past.number] for past in pasts]
-    several = judge_combinations(pasts, candidate.published, options, judged)
-    joined = any(pair.relation != OVERLAP for pair in judged)
-    holds, words = (
+    judged_pairs = [pairs[past.number] for past in pasts]
+    combined = judge_combinations(pasts, candidate.published, options, judged_pairs)
+    joined = any(pair.relation != OVERLAP for pair in judged_pairs)
+    holds, rule_outcome = (
         check_rule_with_earlier(drop_answered_columns(candidate.published), earlier)
         if joined
         else (False, "")
     )
-    based_on = [f"Entry {pair.past.number}: {pair.based}." for pair in judged if pair.based]
-    lacking = [f"Entry {pair.past.number}: {pair.finer}." for pair in judged if pair.finer]
+    based_on = [f"Entry {pair.past.number}: {pair.based}." for pair in judged_pairs if pair.based]
+    lacking = [f"Entry {pair.past.number}: {pair.finer}." for pair in judged_pairs if pair.finer]
     spend = compute_account(candidate.spend, about, entries, candidate.form, candidate.table)
-    findings = (*(w for pair in judged for w in _answer_by_base(pair)), *several.findings)
+    findings = (*(w for pair in judged_pairs for w in _answer_by_base(pair)), *combined.findings)
     not_evaluated = (
         *(
             [(UNRECORDED, NO_BASE)]
             if has_unrecorded_base(candidate.published.manifest, entries)
             else []
         ),
-        *((pair.past.number, pair.not_evaluated) for pair in judged if _is_open(pair, holds)),
-        *several.not_evaluated,
+        *((pair.past.number, pair.not_evaluated) for pair in judged_pairs if _is_open(pair, holds)),
+        *combined.not_evaluated,
     )
-    people_found = (pair.people_found for pair in judged if pair.people_found is not None)
-    refusal = Refusal(candidate.published, judged, options.people is not None, based, options.l)
+    people_found = (pair.people_found for pair in judged_pairs if pair.people_found is not None)
+    refusal = Refusal(
+        candidate.published, judged_pairs, options.people is not None, based, options.l
+    )
     return Admission(
         name=candidate.published.name,
         table=candidate.table,
         about=about,
-        judged_with=tuple(_describe_earlier(pair) for pair in judged),
+        judged_with=tuple(_describe_earlier(pair) for pair in judged_pairs),
         weighed=findings,
-        defences=(*based_on, *([words] if holds else [])),
-        lacking=(*lacking, *([words] if words and not holds else [])),
-        skipped=tuple(s for pair in judged for s in pair.skipped),
+        defences=(*based_on, *([rule_outcome] if holds else [])),
+        lacking=(*lacking, *([rule_outcome] if rule_outcome and not holds else [])),
+        skipped=tuple(s for pair in judged_pairs for s in pair.skipped),
         unjudged=not_evaluated,
         ways=refusal.ways(findings, not_evaluated, spend),
-        covered=bool(judged) and all(pair.covered for pair in judged),
+        covered=bool(judged_pairs) and all(pair.covered for pair in judged_pairs),
         people_found=min(people_found, default=None),
         notes=spend.notes,
         spend=spend,
     )
 
 
-def _is_open(pair: JudgedPair, counted: bool) -> bool:
+def _is_open(pair: JudgedPair, rule_holds: bool) -> bool:
     """Whether nothing says that a pair is safe: neither an attack nor a defence.
 
     A rule that holds over what was released before says so of releases that are stated, not
     guessed, to be of one table. It does not answer a search that was cut short: that was not about
     joining rows.
     """
-    defended = counted and pair.relation != OVERLAP and pair.stated and not pair.cut_short
+    defended = rule_holds and pair.relation != OVERLAP and pair.stated and not pair.cut_short
     return bool(pair.not_evaluated) and not defended
 
 
@@ -174,7 +176,7 @@ def find_accepted_reason(admission: Admission, body: Mapping[str, Any]) -> str:
 
     Accepted is what exceeded the limit then: by this attack, with these entries, in this column.
     """
-    before = {
+    accepted_then = {
         _key_of_finding(recorded): int(recorded["beyond"])
         for recorded in body.get("findings", ())
         if recorded["exceeds"]
@@ -182,7 +184,7 @@ def find_accepted_reason(admission: Admission, body: Mapping[str, Any]) -> str:
     worse = [
         judged
         for judged in admission.weighed
-        if judged.exceeds and judged.beyond > _count_accepted(judged, before)
+        if judged.exceeds and judged.beyond > _count_accepted(judged, accepted_then)
     ]
     not_evaluated = {number for number, _ in admission.unjudged} - set(body.get("unjudged", ()))
     overspent = admission.spend.exceeded and not body.get("budget_exceeded")
@@ -190,7 +192,7 @@ def find_accepted_reason(admission: Admission, body: Mapping[str, Any]) -> str:
 
 
 def _count_accepted(
-    judged: JudgedFinding, before: Mapping[tuple[str, tuple[int, ...], str], int]
+    judged: JudgedFinding, accepted_then: Mapping[tuple[str, tuple[int, ...], str], int]
 ) -> int:
     """How many people it was accepted that an attack exposes; -1 where that was not.
 
@@ -198,10 +200,10 @@ def _count_accepted(
     were accepted of some of them: what these add is compared by how many there are.
     """
     if judged.finding.attack != WORST_PAIR:
-        return before.get((judged.finding.attack, judged.entries, judged.on), -1)
+        return accepted_then.get((judged.finding.attack, judged.entries, judged.on), -1)
     accepted = [
         beyond
-        for (attack, entries, on), beyond in before.items()
+        for (attack, entries, on), beyond in accepted_then.items()
         if (attack, on) == (WORST_PAIR, judged.on) and set(entries) <= set(judged.entries)
     ]
     return max(accepted, default=-1)
@@ -239,8 +241,8 @@ def judge_combinations(
 
 def _merge_findings(several: Sequence[CombinedFindings]) -> CombinedFindings:
     return CombinedFindings(
-        tuple(judged for each in several for judged in each.findings),
-        tuple(reason for each in several for reason in each.not_evaluated),
+        tuple(judged for combined in several for judged in combined.findings),
+        tuple(reason for combined in several for reason in combined.not_evaluated),
     )
 
 
@@ -330,19 +332,21 @@ def _judge_of_people(
         reason = f"All at once: {describe_error(error)}"
         return CombinedFindings(not_evaluated=((pasts[-1].number, reason),))
     membership, combined = _find_membership(context), list[CombinedFindings]()
-    for name, where in _find_shared_columns(context, options.on).items():
-        max_combinations = _count_affordable_combinations(context, where)
+    for name, places in _find_shared_columns(context, options.on).items():
+        max_combinations = _count_affordable_combinations(context, places)
         tries, complete = (
-            _combinations_by_size(where, max_combinations)
+            _combinations_by_size(places, max_combinations)
             if membership is None
-            else _combinations_of_people(membership, where, max_combinations)
+            else _combinations_of_people(membership, places, max_combinations)
         )
         for i, combination in enumerate(tries):
             options.progress("judging with several releases", i, len(tries))
             combined.append(_judge_combination(context, pasts, combination, name, options))
         if not complete:
             combined.append(
-                _judge_any_combination(context, pasts, where, name, options, membership is not None)
+                _judge_any_combination(
+                    context, pasts, places, name, options, membership is not None
+                )
             )
     return _merge_findings(combined)
 
@@ -350,20 +354,20 @@ def _judge_of_people(
 def _judge_any_combination(
     context: AttackContext,
     pasts: Sequence[RecordedRelease],
-    where: Sequence[int],
+    places: Sequence[int],
     name: str,
     options: AdmissionOptions,
     everywhere: bool,
 ) -> CombinedFindings:
     """What any combination leaves the people, where there are too many to be tried one by one."""
-    entries = tuple(pasts[i].number for i in where)
+    entries = tuple(pasts[i].number for i in places)
     try:
-        view = context.view((*where, len(pasts)), resolve_needs("intersection", {}), name)
+        view = context.view((*places, len(pasts)), resolve_needs("intersection", {}), name)
         fewest = find_fewest_candidates(
             view, options.l, choose_location(context), everywhere=everywhere
         )
         if names := _find_columns_kept_by_three(
-            [context.releases[i] for i in (*where, len(pasts))], name
+            [context.releases[i] for i in (*places, len(pasts))], name
         ):
             raise InputError(
                 f"Several of the releases publish {', '.join(names)} as it is, and they are too "
@@ -374,7 +378,7 @@ def _judge_any_combination(
         reason = f"Column {name!r}, several: {describe_error(error)}"
         return CombinedFindings(not_evaluated=((entries[-1], reason),))
     if fewest is None:
-        reason = f"Column {name!r}: {_describe_cut_short(len(where))}"
+        reason = f"Column {name!r}: {_describe_cut_short(len(places))}"
         return CombinedFindings(not_evaluated=((entries[-1], reason),))
     values_left, is_found = fewest
     exposed, people = int((values_left > 0).sum()), int(is_found.sum())
@@ -385,10 +389,10 @@ def _judge_any_combination(
         sure=1 / max(1, int(values_left[values_left > 0].min(initial=options.l))),
         guessing=0.0,
         sentence=f"{exposed:,} of {people:,} people are left fewer than {options.l} values of "
-        f"{name} by some of the {len(where):,} earlier releases together with this one, of which "
+        f"{name} by some of the {len(places):,} earlier releases together with this one, of which "
         "none leaves them so few alone.",
         defence="ask for larger and more varied classes (composition).",
-        details={"releases": len(where), "exposed_by_any_combination": exposed},
+        details={"releases": len(places), "exposed_by_any_combination": exposed},
     )
     return CombinedFindings((JudgedFinding(finding, entries, exposed, options.limit, on=name),))
 
@@ -400,7 +404,7 @@ def _find_shared_columns(context: AttackContext, on: str | None) -> dict[str, li
     for i, release in enumerate(earlier):
         for name in find_learnable_columns((release, new), on):
             places.setdefault(name, []).append(i)
-    return {name: where for name, where in places.items() if len(where) > 1}
+    return {name: releases for name, releases in places.items() if len(releases) > 1}
 
 
 def _judge_combination(
@@ -424,8 +428,8 @@ def _judge_combination(
         which = (*combination, len(pasts))
         by_rows = judge_joined_rows("intersection", context, which, entries, name, options)
     except (InputError, UsageError) as error:
-        why = f"Column {name!r}, several by kept columns: {describe_error(error)}"
-        return CombinedFindings((judged,), ((entries[-1], why),))
+        reason = f"Column {name!r}, several by kept columns: {describe_error(error)}"
+        return CombinedFindings((judged,), ((entries[-1], reason),))
     return CombinedFindings(
         (judged if by_rows is None or by_rows.beyond <= judged.beyond else by_rows,)
     )
@@ -443,29 +447,29 @@ def _find_membership(context: AttackContext) -> NDArray[np.bool_] | None:
     return np.stack(rows[:-1])[:, rows[-1]]
 
 
-def _count_affordable_combinations(context: AttackContext, where: Sequence[int]) -> int:
+def _count_affordable_combinations(context: AttackContext, places: Sequence[int]) -> int:
     """How many combinations may be tried one by one."""
     people = 1 if context.targets is None else len(context.targets.rows)
-    return min(MAX_COMBINATIONS, MAX_LOOKUPS // (max(1, people) * (len(where) + 1)))
+    return min(MAX_COMBINATIONS, MAX_LOOKUPS // (max(1, people) * (len(places) + 1)))
 
 
 def _combinations_of_people(
-    membership: NDArray[np.bool_], where: Sequence[int], max_combinations: int
+    membership: NDArray[np.bool_], places: Sequence[int], max_combinations: int
 ) -> tuple[list[Combination], bool]:
     """The combinations that people are in, those of most people first; whether these are all."""
-    kinds, people = np.unique(membership[list(where)], axis=1, return_counts=True)
+    kinds, people = np.unique(membership[list(places)], axis=1, return_counts=True)
     order = np.argsort(-people, kind="stable")
-    tried = [tuple(where[i] for i in np.flatnonzero(kinds[:, j]).tolist()) for j in order]
+    tried = [tuple(places[i] for i in np.flatnonzero(kinds[:, j]).tolist()) for j in order]
     tried = [combination for combination in tried if len(combination) > 1]
     return tried[:max_combinations], len(tried) <= max_combinations
 
 
 def _combinations_by_size(
-    where: Sequence[int], max_combinations: int
+    places: Sequence[int], max_combinations: int
 ) -> tuple[list[Combination], bool]:
     """Combinations by growing size, and all at once; whether these are all."""
-    number = len(where)
+    number = len(places)
     sizes = range(2, number)
-    tried = chain.from_iterable(combinations(where, size) for size in sizes)
-    tries = [*islice(tried, max_combinations), tuple(where)]
+    tried = chain.from_iterable(combinations(places, size) for size in sizes)
+    tries = [*islice(tried, max_combinations), tuple(places)]
     return tries, sum(comb(number, size) for size in sizes) <= max_combinations

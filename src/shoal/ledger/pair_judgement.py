@@ -149,8 +149,10 @@ def unify_roles(releases: Sequence[PublishedTable]) -> list[PublishedTable]:
     for column in (
         c for release in releases if not release.buckets for c in release.schema.columns
     ):
-        both = (roles.get(column.name), column.role)
-        roles[column.name] = next(role for role in ("quasi", "sensitive", "keep") if role in both)
+        known_roles = (roles.get(column.name), column.role)
+        roles[column.name] = next(
+            role for role in ("quasi", "sensitive", "keep") if role in known_roles
+        )
     return [release if release.buckets else _with_roles(release, roles) for release in releases]
 
 
@@ -169,8 +171,10 @@ def _with_roles(published: PublishedTable, roles: dict[str, str]) -> PublishedTa
 def find_learnable_columns(releases: Sequence[PublishedTable], on: str | None) -> list[str]:
     """The columns to learn: all that every release calls sensitive, and one that is asked for."""
     first = [column.name for column in releases[0].schema.sensitive]
-    every = [{column.name for column in release.schema.sensitive} for release in releases]
-    shared = [name for name in first if all(name in names for names in every)]
+    sensitive_columns = [
+        {column.name for column in release.schema.sensitive} for release in releases
+    ]
+    shared = [name for name in first if all(name in names for names in sensitive_columns)]
     requested = (
         [on]
         if on is not None and all(on in release.unchanged_columns for release in releases)
@@ -311,8 +315,10 @@ class _PairJudge:
     @property
     def _joined_by(self) -> tuple[str, ...]:
         both = self.past.published, self.new
-        plain = [name for name in both[1].unchanged_columns if name in both[0].unchanged_columns]
-        return tuple(plain or [name for name in both[1].quasi if name in both[0].quasi])
+        unchanged = [
+            name for name in both[1].unchanged_columns if name in both[0].unchanged_columns
+        ]
+        return tuple(unchanged or [name for name in both[1].quasi if name in both[0].quasi])
 
     @property
     def _has_nothing_to_join_by(self) -> bool:
@@ -406,13 +412,15 @@ class _PairJudge:
             return False
         if by_rows is None:
             return True
-        alike = [
+        same_attack = [
             judged
             for judged in self.findings
             if (judged.finding.attack, judged.on) == (attack, name)
         ]
-        if not alike or by_rows.beyond > alike[0].beyond:
-            self.findings = [judged for judged in self.findings if judged not in alike] + [by_rows]
+        if not same_attack or by_rows.beyond > same_attack[0].beyond:
+            self.findings = [judged for judged in self.findings if judged not in same_attack] + [
+                by_rows
+            ]
         return True
 
     def _judge_values_by(self, attack: str, name: str) -> bool:
@@ -498,7 +506,7 @@ def judge_joined_rows(
     number, people = int(exposed.sum()), int(is_present.sum())
     if not people:
         return None
-    whose = (
+    subjects = (
         f"rows of {view.releases[-1].name} are of people who" if attack == WORST_PAIR else "people"
     )
     finding = Finding(
@@ -507,8 +515,8 @@ def judge_joined_rows(
         exposed=number,
         sure=1 / (options.l - 1) if number else 1 / options.l,
         guessing=0.0,
-        sentence=f"{number:,} of {people:,} {whose} are left fewer than {options.l} values of {on} "
-        f"where rows of the releases are joined by what all of them publish as it is: "
+        sentence=f"{number:,} of {people:,} {subjects} are left fewer than {options.l} values of "
+        f"{on} where rows of the releases are joined by what all of them publish as it is: "
         f"{', '.join(names)}.",
         defence=f"leave out {', '.join(names)}, or ask for larger and more varied classes.",
         assumptions=("whoever is in several releases has the same kept values in all of them",),

@@ -42,11 +42,13 @@ def measure_coverage(context: AttackContext) -> Coverage:
         view = context.view(BOTH, _LOOKED_UP)
     except (InputError, UsageError):  # the attack that looks them up says why it cannot
         return Coverage()
-    every = {name for release in context.releases for name in release.quasi}
+    quasi_columns = {name for release in context.releases for name in release.quasi}
     (_, covers_first), (people_found, covers_second) = (
         _count_people(view, release) for release in view.releases
     )
-    return Coverage((covers_first or covers_second) and len(view.axes) == len(every), people_found)
+    return Coverage(
+        (covers_first or covers_second) and len(view.axes) == len(quasi_columns), people_found
+    )
 
 
 def _count_people(view: View, release: ReleaseView) -> tuple[int, bool]:

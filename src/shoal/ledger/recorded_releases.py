@@ -100,11 +100,12 @@ def check_about(about: str, recorded: Collection[str]) -> str:
     name = about if about in recorded else about.strip()
     if not name:
         raise UsageError("Nobody is said to be whom the release is about.", "add --about NAME.")
-    alike = sorted(other for other in recorded if _normalise_name(other) == _normalise_name(name))
-    if name not in recorded and alike:
+    similar = sorted(other for other in recorded if _normalise_name(other) == _normalise_name(name))
+    if name not in recorded and similar:
         raise UsageError(
             f"The name {name!r} differs from a recorded one in case or spaces only.",
-            f"if these are the same people, write --about {alike[0]!r}; else choose another name.",
+            f"if these are the same people, write --about {similar[0]!r}; else choose another "
+            "name.",
         )
     return name
 

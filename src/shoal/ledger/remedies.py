@@ -55,10 +55,10 @@ def suggest_smaller_spend(spend: Account) -> str:
     """What helps where the budget alone speaks against a release."""
     if spend.exceeded and spend.total is None:
         return _suggest_for_missing_total(spend)
-    over = [unit for unit in spend.units if unit.exceeded]
-    if not all(_has_room(unit, _earlier_spends(spend, unit)) for unit in over):
+    exceeded_units = [unit for unit in spend.units if unit.exceeded]
+    if not all(_has_room(unit, _earlier_spends(spend, unit)) for unit in exceeded_units):
         return _ANOTHER_FORM if _fits_as_counts(spend) else _USED_UP
-    return _suggest_smaller(spend, over)
+    return _suggest_smaller(spend, exceeded_units)
 
 
 def _suggest_for_missing_total(spend: Account) -> str:
@@ -87,28 +87,28 @@ def _has_room(unit: ProtectionUnit, earlier: Sequence[Spend]) -> bool:
 def _fits_as_counts(spend: Account) -> bool:
     """Whether this is the only randomised release, and counts would find something left."""
     only = spend.narrow == {len(spend.spends) - 1}
-    whole = [unit for unit in spend.units if unit.name == PERSON]
-    return only and all(_has_room(unit, unit.spends) for unit in whole)
+    person_units = [unit for unit in spend.units if unit.name == PERSON]
+    return only and all(_has_room(unit, unit.spends) for unit in person_units)
 
 
-def _suggest_smaller(spend: Account, over: Sequence[ProtectionUnit]) -> str:
+def _suggest_smaller(spend: Account, exceeded_units: Sequence[ProtectionUnit]) -> str:
     if spend.pure_epsilon_note and spend.composition == ZCDP and not spend.narrow:
         return "publish with a smaller epsilon, or with a delta: Gaussian noise has a smaller ρ."
     epsilon, delta = (
-        any(_exceeds_in(unit, name) for unit in over) for name in ("epsilon", "delta")
+        any(_exceeds_in(unit, name) for unit in exceeded_units) for name in ("epsilon", "delta")
     )
     if not delta:
-        wide = spend.budget is not None and spend.own.delta > spend.budget.delta
-        smaller = "epsilon or delta" if wide else "epsilon"
-        return f"publish with a smaller {smaller}.{_describe_max_epsilon(spend, over)}"
-    nothing_left = any(_delta_left(spend, unit) <= 0 for unit in over)
+        delta_too_large = spend.budget is not None and spend.own.delta > spend.budget.delta
+        smaller = "epsilon or delta" if delta_too_large else "epsilon"
+        return f"publish with a smaller {smaller}.{_describe_max_epsilon(spend, exceeded_units)}"
+    nothing_left = any(_delta_left(spend, unit) <= 0 for unit in exceeded_units)
     way = "without a delta" if nothing_left else "with a smaller delta, or without one"
     if len(spend.spends) == 1:  # with a delta that fits, it spends what it states
         epsilon = not Spend(spend.own.epsilon).within(spend.budget or spend.own)
     return f"publish {way}{', and with a smaller epsilon' if epsilon else ''}."
 
 
-def _describe_max_epsilon(spend: Account, over: Sequence[ProtectionUnit]) -> str:
+def _describe_max_epsilon(spend: Account, exceeded_units: Sequence[ProtectionUnit]) -> str:
     """The largest ε that fits beside the earlier releases, rounded down."""
     if spend.composition != BASIC or spend.budget is None:
         return ""
@@ -116,17 +116,17 @@ def _describe_max_epsilon(spend: Account, over: Sequence[ProtectionUnit]) -> str
     left = [
         (unit.budget.epsilon - unit.add_up(_earlier_spends(spend, unit)).epsilon)
         / (2 if unit.name == VALUES and not randomised else 1)
-        for unit in over
+        for unit in exceeded_units
         if unit.budget is not None
     ]
     max_epsilon = min(left)
-    words = format_budget(max_epsilon)
-    if Fraction(words) > max_epsilon:  # it is rounded up, as spends are
+    max_text = format_budget(max_epsilon)
+    if Fraction(max_text) > max_epsilon:  # it is rounded up, as spends are
         context = Context(prec=6, rounding=ROUND_FLOOR)
-        words = (
+        max_text = (
             f"{context.divide(Decimal(max_epsilon.numerator), Decimal(max_epsilon.denominator)):f}"
         )
-    return f" At most --epsilon {words} is left."
+    return f" At most --epsilon {max_text} is left."
 
 
 def _exceeds_in(unit: ProtectionUnit, name: str) -> bool:

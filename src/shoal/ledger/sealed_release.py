@@ -112,8 +112,8 @@ def hash_table_content(published: PublishedTable) -> str:
 
 def _published_roles(published: PublishedTable) -> Schema:
     columns = tuple(c for c in published.roles.columns if c.role in _KEPT_ROLES)
-    there = (c for c in columns if c.name in published.listings or c.role == "person")
-    return inline_taxonomies(replace(published.roles, columns=tuple(there)))
+    published_columns = (c for c in columns if c.name in published.listings or c.role == "person")
+    return inline_taxonomies(replace(published.roles, columns=tuple(published_columns)))
 
 
 def _encode_column(listing: Listing, rows: NDArray[Any]) -> pa.DictionaryArray:

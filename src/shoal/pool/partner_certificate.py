@@ -114,9 +114,9 @@ def _has_single_value(shares: Contributions, s: int) -> NDArray[np.bool_]:
 
 def count_own_classes(providers: Histogram) -> tuple[Rows, Rows]:
     """Per provider its rows in classes that nobody else has rows in, and how many those are."""
-    alone = providers.distinct[providers.class_] == 1
-    classes = np.bincount(providers.value[alone], minlength=providers.axis.size)
-    return _rows(providers, alone), classes
+    is_own_class = providers.distinct[providers.class_] == 1
+    classes = np.bincount(providers.value[is_own_class], minlength=providers.axis.size)
+    return _rows(providers, is_own_class), classes
 
 
 def _rows(providers: Histogram, classes: NDArray[np.bool_]) -> Rows:
@@ -228,8 +228,10 @@ def collect_partner_facts(
         **({"signers": sorted(agreement.providers)} if agreement.providers else {}),
     }
     handed_in = {partner.provider: partner.rows for partner in pool.partners}
-    each = build_provider_pages(groups, rule, shared_facts, handed_in, together["withstood"])
-    return PartnerFacts(certificate, each, counts)
+    pages_of_providers = build_provider_pages(
+        groups, rule, shared_facts, handed_in, together["withstood"]
+    )
+    return PartnerFacts(certificate, pages_of_providers, counts)
 
 
 def _count_providers_present(groups: Groups, agreement: Agreement) -> int:
@@ -259,8 +261,8 @@ def _loss_of_published_rows(release: Release) -> float:
 def _recount_classes(release: Release, rule: Model) -> Groups:
     schema = parse_released_schema(dict(release.manifest))
     with open_labels(release.path, schema, exact=True) as frame:
-        counted = recount(frame, schema, read_row_providers(release, release.path))
-    return Groups.of(counted.tally, counted.cut, list_joint_columns(rule))
+        recounted = recount(frame, schema, read_row_providers(release, release.path))
+    return Groups.of(recounted.tally, recounted.cut, list_joint_columns(rule))
 
 
 def find_smallest_shown_count(rule: Model) -> int:
@@ -326,10 +328,10 @@ def build_provider_pages(
     m, k = int(shared_facts["m"]), int(shared_facts["k"])
     contributed = groups.contributions[0].providers
     sizes = range(1, min(m + 1, contributed.axis.size - 1) + 1)
-    few = {s: count_rows_in_small_classes(contributed, s, k) for s in sizes}
+    in_small_classes = {s: count_rows_in_small_classes(contributed, s, k) for s in sizes}
     certain = {s: count_certain_rows(groups, s) for s in sizes} if groups.sensitive else {}
     promises_k, promises_values = _min_rows_asked(rule) >= k, _promises_several_values(rule, groups)
-    alone, classes = count_own_classes(contributed)
+    own_class_rows, classes = count_own_classes(contributed)
     codes = {str(name): code for code, name in enumerate(contributed.axis.leaves)}
 
     def show_count(rows: Rows, code: int, promised: bool) -> int | str:
@@ -338,7 +340,10 @@ def build_provider_pages(
 
     def lines(code: int) -> list[dict[str, Any]]:
         return [
-            {"members": s, "few": show_count(few[s], code, promises_k and s <= withstood)}
+            {
+                "members": s,
+                "few": show_count(in_small_classes[s], code, promises_k and s <= withstood),
+            }
             | (
                 {"values": show_count(certain[s], code, promises_values and s <= withstood)}
                 if certain
@@ -355,7 +360,7 @@ def build_provider_pages(
         rows = int(contributed.total[code])
         own |= {"rows": rows, "held_back": added - rows, "lines": lines(code)}
         if classes[code]:
-            own["alone"] = {"rows": int(alone[code]), "classes": int(classes[code])}
+            own["alone"] = {"rows": int(own_class_rows[code]), "classes": int(classes[code])}
         return {**shared_facts, **own}
 
     return {name: page(name, added) for name, added in handed_in.items()}
@@ -367,8 +372,8 @@ def _promises_several_values(rule: Model, groups: Groups) -> bool:
     Only what is promised may be shown as a zero: elsewhere it would show what a small count is.
     """
     diverse = [part for part in unwrap_rule(rule) if _asks_for_several_values(part)]
-    named = {getattr(part, "on", None) or groups.names[0] for part in diverse}
-    return named.issuperset(set(groups.names).difference(list_joint_columns(rule)))
+    columns = {getattr(part, "on", None) or groups.names[0] for part in diverse}
+    return columns.issuperset(set(groups.names).difference(list_joint_columns(rule)))
 
 
 def _asks_for_several_values(part: Model) -> bool:
@@ -401,9 +406,9 @@ def name_page_files(names: Iterable[str]) -> dict[str, str]:
     files: dict[str, str] = {}
     taken: set[str] = set()
     for name in names:
-        plain = re.sub(r"[^\w.-]+", "-", name).encode()[:LONGEST].decode(errors="ignore")
-        plain = plain.strip("-.") or "provider"
-        stems = chain((plain,), (f"{plain}-{number}" for number in count(2)))
+        safe_name = re.sub(r"[^\w.-]+", "-", name).encode()[:LONGEST].decode(errors="ignore")
+        safe_name = safe_name.strip("-.") or "provider"
+        stems = chain((safe_name,), (f"{safe_name}-{number}" for number in count(2)))
         stem = next(candidate for candidate in stems if _fold_name(candidate) not in taken)
         taken.add(_fold_name(stem))
         files[name] = f"for-{stem}.html"

@@ -93,14 +93,14 @@ class PoolFolder:
         file, packed = f"{secrets.token_hex(8)}.parquet", _write_parquet(rows)
         signature = sha256(packed).hexdigest()
         partner = Partner(provider, file, rows.num_rows, signature, self.hash, content, one_row)
-        after = replace(self, partners=(*self.others(provider), partner))
+        changed = replace(self, partners=(*self.others(provider), partner))
         try:
             create_file(self.folder / PRIVATE / file, packed, 0o600)
-            write_partners(self.folder, self.hash, after.partners)
+            write_partners(self.folder, self.hash, changed.partners)
         finally:
             # By the list on disk: an interrupt may come after it was replaced.
             load_pool(self.folder).sweep()
-        return after
+        return changed
 
     def rows(self) -> pa.Table:
         """Everybody's rows, each file the one that was handed in."""
@@ -127,12 +127,12 @@ class PoolFolder:
 
     def _are_of_partner(self, partner: Partner, rows: pa.Table) -> bool:
         column = self.agreement.column.name
-        whose = set(rows[column].unique().to_pylist()) if column in rows.column_names else set()
-        return rows.num_rows == partner.rows and whose == {partner.provider}
+        providers = set(rows[column].unique().to_pylist()) if column in rows.column_names else set()
+        return rows.num_rows == partner.rows and providers == {partner.provider}
 
-    def _changed_rows_error(self, partner: Partner, what: str) -> InputError:
+    def _changed_rows_error(self, partner: Partner, how: str) -> InputError:
         return InputError(
-            f"The rows of {partner.provider!r} {what}.",
+            f"The rows of {partner.provider!r} {how}.",
             f"add them again: {self.adding(partner.provider, '--replace')}",
         )
 
@@ -180,16 +180,16 @@ def load_pool(place: Path) -> PoolFolder:
 
 
 def _read_partners(path: Path) -> tuple[str, tuple[Partner, ...]]:
-    again = "put back a copy of it, or make a new pool and let everybody add their rows again."
+    hint = "put back a copy of it, or make a new pool and let everybody add their rows again."
     try:
         stored = json.loads(path.read_text(encoding="utf-8"))
         return str(stored["agreement"]), tuple(Partner(**partner) for partner in stored["partners"])
     except (FileNotFoundError, NotADirectoryError):
-        raise InputError(f"{PRIVATE}/{PARTNERS} of the pool is gone.", again) from None
+        raise InputError(f"{PRIVATE}/{PARTNERS} of the pool is gone.", hint) from None
     except OSError:
         raise _unreadable_error(f"{PRIVATE}/{PARTNERS}") from None
     except (ValueError, KeyError, TypeError):
-        raise InputError(f"{PRIVATE}/{PARTNERS} of the pool is damaged.", again) from None
+        raise InputError(f"{PRIVATE}/{PARTNERS} of the pool is damaged.", hint) from None
 
 
 def _unreadable_error(file: str) -> InputError:

@@ -118,6 +118,12 @@ class Pooled:
         }
 
     def __str__(self) -> str:
-        alone, classes = int(self.counts["of_one_provider"]), int(self.certificate["classes"])
-        notes = (*warn_of_single_provider(alone, classes), *list_open_risks(self.certificate))
+        of_one_provider, classes = (
+            int(self.counts["of_one_provider"]),
+            int(self.certificate["classes"]),
+        )
+        notes = (
+            *warn_of_single_provider(of_one_provider, classes),
+            *list_open_risks(self.certificate),
+        )
         return "\n".join((str(self.release), f"certificate {self.hash}", *notes))

@@ -70,12 +70,13 @@ def long_text_error(where: str) -> InputError:
 
 
 def check_texts(
-    engine: DuckConnection, query: str, kinds: Mapping[str, str], known: Mapping[str, int]
+    engine: DuckConnection, query: str, kinds: Mapping[str, str], known_lengths: Mapping[str, int]
 ) -> dict[str, int]:
     """Refuse texts beyond the limit, by the engine, before any of them is taken out of it.
 
-    Returns the bytes of each text column's longest text; of some they may be ``known`` already.
-    Labels of a release are not looked at: one may list every value of a large class.
+    Returns the bytes of each text column's longest text; of some they may be known already
+    (``known_lengths``). Labels of a release are not looked at: one may list every value of a large
+    class.
     """
     described = engine.execute(f"DESCRIBE {query}").fetchall()
     texts = [
@@ -83,8 +84,8 @@ def check_texts(
         for name, type_, *_ in described
         if type_.startswith(("VARCHAR", "ENUM")) and kinds.get(name) != "label"
     ]
-    longest = {column: known[column] for column in texts if column in known}
-    unknown = [column for column in texts if column not in known]
+    longest = {column: known_lengths[column] for column in texts if column in known_lengths}
+    unknown = [column for column in texts if column not in known_lengths]
     for lot in (unknown[at : at + _LOT] for at in range(0, len(unknown), _LOT)):
         sizes = ", ".join(f"max(strlen({forms.quote_column(column)}::VARCHAR))" for column in lot)
         lengths = engine.execute(f"SELECT {sizes} FROM ({query})").fetchall()[0]

@@ -327,9 +327,11 @@ def _measure_columns(
     ]
     measured: dict[str, Measurements] = {}
     for lot in (wanted[at : at + _LOT] for at in range(0, len(wanted), _LOT)):
-        every = ", ".join(sql for _, _, aggregates in lot for sql in aggregates)
+        aggregates_of_lot = ", ".join(sql for _, _, aggregates in lot for sql in aggregates)
         try:
-            counts = iter(engine.execute(f"SELECT {every} FROM ({lot[0][1]})").fetchall()[0])
+            counts = iter(
+                engine.execute(f"SELECT {aggregates_of_lot} FROM ({lot[0][1]})").fetchall()[0]
+            )
         except duckdb.DataError:
             continue
         for raw, _, aggregates in lot:

@@ -60,14 +60,14 @@ class Census:
         """How often each mark that is always null is written; the empty cell is among them."""
         return {f[5:]: r["rows"] for f, r in sorted(self.all.items()) if f.startswith("null:")}
 
-    def marks(self, *some: str) -> dict[str, int]:
+    def marks(self, *marks_wanted: str) -> dict[str, int]:
         """How often each of these marks is written where it is not always null."""
-        written = {mark: self.all.get(f"soft:{mark}") for mark in some}
+        written = {mark: self.all.get(f"soft:{mark}") for mark in marks_wanted}
         return {mark: row["rows"] for mark, row in written.items() if row}
 
-    def rows(self, *some: str) -> int:
+    def rows(self, *forms_wanted: str) -> int:
         """How many rows are written in one of these forms."""
-        return sum(self.all[form]["rows"] for form in some if form in self.all)
+        return sum(self.all[form]["rows"] for form in forms_wanted if form in self.all)
 
     def total(self, what: str) -> int:
         """A count summed over the forms that are values; of dates 0 where none is among them."""
@@ -75,9 +75,9 @@ class Census:
             row.get(what, 0) for form, row in self.all.items() if not form.startswith("null:")
         )
 
-    def spread(self, *some: str) -> tuple[int, int]:
+    def spread(self, *forms_wanted: str) -> tuple[int, int]:
         """Shortest and longest value written in one of these forms."""
-        forms_present = [self.all[form] for form in some if form in self.all]
+        forms_present = [self.all[form] for form in forms_wanted if form in self.all]
         return (
             min((row["shortest"] for row in forms_present), default=0),
             max((row["longest"] for row in forms_present), default=0),
@@ -174,18 +174,18 @@ class ColumnLot:
         picked = ", ".join(f"{c.value()}::VARCHAR AS c{i}" for i, c in enumerate(self.columns))
         cells = self._engine.sql(f"SELECT {picked} FROM ({self.columns[0].query})")
         value_counts = [column.value_counts() for column in cells.to_arrow_table().columns]
-        every = pa.chunked_array(
+        texts = pa.chunked_array(
             [column_counts.field(0) for column_counts in value_counts]
         ).combine_chunks()
-        every = every.dictionary_encode("encode")
+        texts = texts.dictionary_encode("encode")
         place = np.repeat(
             np.arange(len(value_counts), dtype=np.int32),
             [len(column_counts) for column_counts in value_counts],
         )
         number = pa.chunked_array([column_counts.field(1) for column_counts in value_counts])
-        counts = pa.table({"i": place, "k": every.indices, "n": number})
-        keys = np.arange(len(every.dictionary), dtype=np.int32)
-        return counts, pa.table({"k": keys, "r": every.dictionary})
+        counts = pa.table({"i": place, "k": texts.indices, "n": number})
+        keys = np.arange(len(texts.dictionary), dtype=np.int32)
+        return counts, pa.table({"k": keys, "r": texts.dictionary})
 
     @cached_property
     def values(self) -> dict[int, list[str]]:

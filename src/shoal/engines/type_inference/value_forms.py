@@ -6,7 +6,7 @@ column is given its form once, in the engine; `column_kind` then decides on the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from shoal.core.missing_marks import DOUBTFUL_MARKS
 
@@ -69,8 +69,14 @@ def query_census(column: str, query: str, marks: Sequence[str], dates: bool = Fa
     values: how ``dates`` read, which takes the engine longer to plan than most tables to count.
     Only distinct values are looked at, each once.
     """
-    counts = _date_counts_sql() if dates else _COUNTS
-    return f"{_forms_sql(column, query, marks)} SELECT form, {counts} FROM shaped GROUP BY form"
+    counts = _sum_where(_date_tests()) if dates else _COUNTS
+    counted = (
+        f"SELECT {quote_column(column)}::VARCHAR AS r, count(*) AS n FROM ({query}) GROUP BY 1"
+    )
+    return (
+        f"WITH counted AS ({counted}), {_shapes_sql('r, n', 'counted', marks)}"
+        f" SELECT form, {counts} FROM shaped GROUP BY form"
+    )
 
 
 _COUNTS = """sum(n)::BIGINT AS rows, count(DISTINCT v) AS distinct,
@@ -78,14 +84,6 @@ _COUNTS = """sum(n)::BIGINT AS rows, count(DISTINCT v) AS distinct,
             min(length(v)) AS shortest, max(length(v)) AS longest,
             sum(n * (1 + length(v) - length(replace(v, ' ', ''))))::BIGINT AS words,
             sum(n * length(v))::BIGINT AS letters, count(DISTINCT head) AS heads"""
-
-
-def _forms_sql(column: str, query: str, marks: Sequence[str]) -> str:
-    """Each distinct value ``v`` of a column with its number of rows, its form and its head."""
-    counted = (
-        f"SELECT {quote_column(column)}::VARCHAR AS r, count(*) AS n FROM ({query}) GROUP BY 1"
-    )
-    return f"WITH counted AS ({counted}), {_shapes_sql('r, n', 'counted', marks)}"
 
 
 def _shapes_sql(own: str, counted: str, marks: Sequence[str]) -> str:
@@ -124,19 +122,16 @@ def query_lot_census(counts: str, texts: str, dates: bool = False) -> str:
             f" FROM {counts} JOIN {texts} USING (k) GROUP BY i, form"
         )
     flags = ", ".join(f"({test}) AS {label}" for label, test in _date_tests().items())
-    sums = ", ".join(
-        f"coalesce(sum(n) FILTER ({label}), 0)::BIGINT AS {label}" for label in _date_tests()
-    )
+    sums = _sum_where({label: label for label in _date_tests()})
     return (
         f"SELECT i, form, {sums} FROM {counts} JOIN (SELECT k, form, {flags} FROM {texts}"
         " WHERE form IN ('iso', 'parts')) USING (k) GROUP BY i, form"
     )
 
 
-def _date_counts_sql() -> str:
+def _sum_where(tests: Mapping[str, str]) -> str:
     return ", ".join(
-        f"coalesce(sum(n) FILTER ({test}), 0)::BIGINT AS {label}"
-        for label, test in _date_tests().items()
+        f"coalesce(sum(n) FILTER ({test}), 0)::BIGINT AS {label}" for label, test in tests.items()
     )
 
 

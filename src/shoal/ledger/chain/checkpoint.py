@@ -182,21 +182,21 @@ def load_checkpoint(connection: sa.Connection, keys: Keys, ledger: str) -> Check
     if not sa.inspect(connection).has_table(CHECKPOINTS.name):
         return None
     public = keys.public
-    own, when = CHECKPOINTS.c.signer == public, CHECKPOINTS.c.walked
+    is_own, when = CHECKPOINTS.c.signer == public, CHECKPOINTS.c.walked
     index, head = ChainIndex(), BEFORE_FIRST
     try:
-        newest = connection.execute(sa.select(sa.func.max(when)).where(own)).scalar()
-        blocks = sa.select(CHECKPOINTS).where(own, when == newest).order_by(CHECKPOINTS.c.first)
+        newest = connection.execute(sa.select(sa.func.max(when)).where(is_own)).scalar()
+        blocks = sa.select(CHECKPOINTS).where(is_own, when == newest).order_by(CHECKPOINTS.c.first)
         for row in connection.execute(blocks):
-            line, records = _open_block(row, public, ledger)
-            if (line["first"], line["previous"], line["walked"]) != (
+            header, records = _open_block(row, public, ledger)
+            if (header["first"], header["previous"], header["walked"]) != (
                 head.number + 1,
                 head.hash,
                 newest,
             ):
                 return None
-            index.extend(line["facts"], records)
-            head = ChainHead(index.size, str(line["hash"]))
+            index.extend(header["facts"], records)
+            head = ChainHead(index.size, str(header["hash"]))
         index.outline(head)  # reads all facts
         walked = datetime.fromisoformat(str(newest)) if head.number else None
     except (ValueError, KeyError, TypeError, IndexError, InputError, sa.exc.DBAPIError):
@@ -216,8 +216,8 @@ def _open_block(row: sa.Row[Any], public: str, ledger: str) -> tuple[dict[str, A
         public, row.signature, _message(ledger, content)
     ):
         raise ValueError
-    line, _, records = content.partition(b"\n")
-    header = json.loads(line)
+    header_line, _, records = content.partition(b"\n")
+    header = json.loads(header_line)
     if header["edition"] != EDITION or header["first"] != row.first:
         raise ValueError
     return header, records
@@ -238,11 +238,11 @@ def save_checkpoint(
     whoever may add entries can keep them; older ones are removed where that may be done.
     """
     CHECKPOINTS.create(connection, checkfirst=True)
-    own, when = keys.public, walked.isoformat()
+    public, when = keys.public, walked.isoformat()
     last = index.size // BLOCK_ENTRIES * BLOCK_ENTRIES
     for first in range(since + 1, last + 1, BLOCK_ENTRIES):
         facts, records = index.block(first)
-        line = {
+        header = {
             "edition": EDITION,
             "first": first,
             "previous": ends[first - 1],
@@ -250,14 +250,14 @@ def save_checkpoint(
             "walked": when,
             "facts": facts,
         }
-        content = json.dumps(line).encode() + b"\n" + records
+        content = json.dumps(header).encode() + b"\n" + records
         signature = keys.sign(_message(ledger, content)).hex()
-        row = {"signer": own, "walked": when, "first": first}
+        row = {"signer": public, "walked": when, "first": first}
         row |= {"content": content, "signature": signature}
         connection.execute(sa.insert(CHECKPOINTS).values(row))
     if not since:
         older = sa.delete(CHECKPOINTS).where(
-            CHECKPOINTS.c.signer == own, CHECKPOINTS.c.walked != when
+            CHECKPOINTS.c.signer == public, CHECKPOINTS.c.walked != when
         )
         with suppress(sa.exc.DBAPIError), connection.begin_nested():
             connection.execute(older)

@@ -152,9 +152,9 @@ def sign_next_entry(
 
 def has_own_hash(entry: Entry) -> bool:
     """Whether the hash is that of what the entry holds."""
-    held = (entry.number, entry.previous, entry.signer, entry.body, entry.sealed_sha256)
+    content = (entry.number, entry.previous, entry.signer, entry.body, entry.sealed_sha256)
     try:
-        return compute_entry_hash(*held) == entry.hash
+        return compute_entry_hash(*content) == entry.hash
     except (AttributeError, InputError):
         return False  # SQLite lets anything be put in the place of a text
 

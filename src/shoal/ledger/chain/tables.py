@@ -198,9 +198,9 @@ def check_current_edition(connection: sa.Connection) -> None:
 def is_occupied(connection: sa.Connection) -> bool:
     """Whether a new ledger would meet an old one, or anything at all in a file of SQLite."""
     inspector = sa.inspect(connection)
-    alone = connection.dialect.name == "sqlite"
+    is_sqlite = connection.dialect.name == "sqlite"
     ours = any(inspector.has_table(table.name) for table in METADATA.sorted_tables)
-    return ours or (alone and bool(inspector.get_table_names()))
+    return ours or (is_sqlite and bool(inspector.get_table_names()))
 
 
 def needs_migration(edition: int) -> bool:
