@@ -84,7 +84,6 @@ def _smallest_class(new: PublishedTable, names: Sequence[str]) -> int:
 
 
 def _rebuild_table(published: PublishedTable) -> pa.Table:
-    """The published table as it was read, to count it."""
     columns = {}
     for name, listing in published.listings.items():
         words = [value for value in listing.values if value is not None]

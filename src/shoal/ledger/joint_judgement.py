@@ -448,7 +448,6 @@ def _find_membership(context: AttackContext) -> NDArray[np.bool_] | None:
 
 
 def _count_affordable_combinations(context: AttackContext, places: Sequence[int]) -> int:
-    """How many combinations may be tried one by one."""
     people = 1 if context.targets is None else len(context.targets.rows)
     return min(MAX_COMBINATIONS, MAX_LOOKUPS // (max(1, people) * (len(places) + 1)))
 

@@ -681,7 +681,6 @@ class Ledger:
         limit: float | None = None,
         schema: Schema | None = None,
     ) -> Admission:
-        """A recorded release judged again, by what was declared then and the limit of then."""
         about = str(entry.body["about"])
         entries = select_relevant_entries(self.book, outline, about, candidate, options)
         earlier = select_judged_with(entry, entries)
@@ -713,7 +712,6 @@ def _describe_same_people(name: str, number: int, share: float) -> str:
 def _restore_options(
     options: AdmissionOptions, body: Mapping[str, Any], limit: float | None
 ) -> AdmissionOptions:
-    """The terms with what was declared and allowed when a release was recorded."""
     declared = {
         int(earlier["entry"]): str(earlier["relation"])
         for earlier in body.get("judged_with", ())

@@ -369,7 +369,6 @@ class _PairJudge:
             self._add_finding(finding, on)
 
     def _explain_incomparable(self) -> list[str]:
-        """Why values cannot be intersected; empty where they can."""
         both = self.past.published, self.new
         names = dict.fromkeys(c.name for release in both for c in release.schema.sensitive)
         names |= {} if self.options.on is None else {self.options.on: None}
@@ -540,5 +539,4 @@ def judge_finding(
 
 
 def _has_random_order(published: PublishedTable) -> bool:
-    """Whether a release's rows stand in an order that was drawn when it was published."""
     return str((published.manifest or {}).get("row_order", "")).startswith("random")

@@ -134,7 +134,7 @@ def admit_while_moving(
 def _withdraw_unmoved(
     request: Recordable, admission: Admission, number: int, table: str, error: BaseException
 ) -> None:
-    """Tell the ledger that the release was never out; what stopped it is not hidden by that."""
+    """Record that the release was never out; what stopped it is not hidden by that."""
     try:
         path = None if request.out is None else request.out / table
         if path is not None and not (path.is_file() and hash_file(path) == admission.table):

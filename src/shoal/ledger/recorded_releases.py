@@ -111,7 +111,6 @@ def check_about(about: str, recorded: Collection[str]) -> str:
 
 
 def _normalise_name(name: str) -> str:
-    """A name without its case and spaces."""
     return "".join(unicodedata.normalize("NFKC", name).casefold().split())
 
 

@@ -292,7 +292,6 @@ class Refusal:
         return [self._suggest_larger_classes(first_sensitive, len(self.pairs))]
 
     def _suggest_other_form(self, pair: JudgedPair) -> str:
-        """Buckets and centroids, which cannot be compared: what to publish instead."""
         if self.new.buckets or self.new.centroids:
             return f"publish it in classes, without --form: {self._publish_command()}"
         if pair.past.published.buckets:

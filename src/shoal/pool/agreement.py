@@ -235,7 +235,6 @@ def _check_rule(rule: Model) -> None:
 
 
 def _wrap_in_m_privacy(rule: Model) -> str:
-    """The rule with all that can be held against partners inside one m-privacy."""
     own = [part for part in split_rule(rule) if isinstance(part, MPrivacy)]
     outside = [
         str(p) for p in split_rule(rule) if not isinstance(p, MPrivacy) and explain_untestable(p)

@@ -304,7 +304,6 @@ def _decide_date(
 
 
 def _refuse_nested(name: str, kind: str) -> None:
-    """Refuse a column whose cells are not single values."""
     for mark, what in _REFUSED:
         if kind.endswith(mark) if mark == "]" else kind.startswith(mark):
             raise InputError(

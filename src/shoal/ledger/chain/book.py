@@ -314,7 +314,6 @@ def _migrate_if_older(database: LedgerDatabase) -> None:
 
 
 def _stamp_body(body: Mapping[str, Any], by: str) -> dict[str, Any]:
-    """The body as it will be read again, with the time and the publisher's name."""
     now = datetime.now(UTC).isoformat(timespec="milliseconds")
     # keys that are not text become text, so that the order in which they are hashed stays
     stamped = json.loads(to_canonical_json({**body, "at": now, "by": by}))

@@ -186,7 +186,6 @@ def _begin(connection: sa.Connection) -> None:
 
 
 def _wait_for_writers(connection: sa.Connection, patience: float) -> None:
-    """Wait for the other writers of a PostgreSQL ledger, until the transaction ends."""
     wait = max(1, round(patience * 1000))  # 0 would be for ever
     wanted = {"synchronous_commit": "on", "lock_timeout": f"{wait}ms"}
     local = [sa.func.set_config(name, value, True) for name, value in wanted.items()]

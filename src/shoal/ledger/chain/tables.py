@@ -77,7 +77,6 @@ def _create_first_edition(connection: sa.Connection) -> None:
 
 
 def _trigger_statements(connection: sa.Connection) -> list[str]:
-    """The statements that make the triggers, and in PostgreSQL their functions."""
     if connection.dialect.name == "sqlite":
         return [*_sqlite_triggers()]
     schema = connection.execute(sa.select(sa.func.current_schema())).scalar_one()
