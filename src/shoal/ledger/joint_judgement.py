@@ -92,46 +92,38 @@ def judge_with_earlier(
             options,
             people=read_targets((*earlier, drop_answered_columns(candidate.published)), options),
         )
-    based = trace_lineage(candidate.published.manifest, entries)
+    published = candidate.published
+    based = trace_lineage(published.manifest, entries)
     for i, past in enumerate(pasts):
         options.progress("judging with earlier releases", i, len(pasts))
         if past.number not in pairs:
-            pairs[past.number] = judge_pair(
-                past, candidate.published, past.number in based, options
-            )
+            pairs[past.number] = judge_pair(past, published, past.number in based, options)
     judged_pairs = [pairs[past.number] for past in pasts]
-    combined = judge_combinations(pasts, candidate.published, options, judged_pairs)
-    joined = any(pair.relation != OVERLAP for pair in judged_pairs)
-    holds, rule_outcome = (
-        check_rule_with_earlier(drop_answered_columns(candidate.published), earlier)
-        if joined
-        else (False, "")
-    )
-    based_on = [f"Entry {pair.past.number}: {pair.based}." for pair in judged_pairs if pair.based]
+    combined = judge_combinations(pasts, published, options, judged_pairs)
+    defences = [f"Entry {pair.past.number}: {pair.based}." for pair in judged_pairs if pair.based]
     lacking = [f"Entry {pair.past.number}: {pair.finer}." for pair in judged_pairs if pair.finer]
+    holds = False
+    if any(pair.relation != OVERLAP for pair in judged_pairs):
+        holds, words = check_rule_with_earlier(drop_answered_columns(published), earlier)
+        (defences if holds else lacking).append(words)
     spend = compute_account(candidate.spend, about, entries, candidate.form, candidate.table)
     findings = (*(w for pair in judged_pairs for w in _answer_by_base(pair)), *combined.findings)
+    unrecorded = has_unrecorded_base(published.manifest, entries)
     not_evaluated = (
-        *(
-            [(UNRECORDED, NO_BASE)]
-            if has_unrecorded_base(candidate.published.manifest, entries)
-            else []
-        ),
+        *([(UNRECORDED, NO_BASE)] if unrecorded else []),
         *((pair.past.number, pair.not_evaluated) for pair in judged_pairs if _is_open(pair, holds)),
         *combined.not_evaluated,
     )
     people_found = (pair.people_found for pair in judged_pairs if pair.people_found is not None)
-    refusal = Refusal(
-        candidate.published, judged_pairs, options.people is not None, based, options.l
-    )
+    refusal = Refusal(published, judged_pairs, options.people is not None, based, options.l)
     return Admission(
-        name=candidate.published.name,
+        name=published.name,
         table=candidate.table,
         about=about,
         judged_with=tuple(_describe_earlier(pair) for pair in judged_pairs),
         weighed=findings,
-        defences=(*based_on, *([rule_outcome] if holds else [])),
-        lacking=(*lacking, *([rule_outcome] if rule_outcome and not holds else [])),
+        defences=tuple(defences),
+        lacking=tuple(lacking),
         skipped=tuple(s for pair in judged_pairs for s in pair.skipped),
         unjudged=not_evaluated,
         ways=refusal.ways(findings, not_evaluated, spend),
