@@ -51,8 +51,7 @@ from shoal.forecasts.real_intersection import (
 from shoal.forecasts.release_reading import choose_learnt_columns
 from shoal.forecasts.simulation import MIN_REPEATS, simulate
 from shoal.models.k_anonymity import KAnonymity
-from shoal.releases.method_parameters import parse_method_parameters
-from shoal.releases.options import Progress, ignore_progress
+from shoal.releases.options import Progress, ignore_progress, parse_method_parameters
 from shoal.releases.people import check_one_row_each
 from shoal.releases.reader import open_frame
 from shoal.releases.tallying import survey

@@ -39,8 +39,7 @@ from shoal.models.recursive_diversity import RecursiveDiversity
 from shoal.models.t_closeness import TCloseness
 from shoal.releases import manifest
 from shoal.releases.judgement import find_unjudged_columns
-from shoal.releases.method_parameters import parse_method_parameters
-from shoal.releases.options import Request
+from shoal.releases.options import Request, parse_method_parameters
 from shoal.releases.providers import check_providers, find_largest_m
 
 EDITION = 1

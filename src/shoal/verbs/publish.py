@@ -58,7 +58,6 @@ from shoal.releases.judgement import (
     describe_unjudged_columns,
     find_unjudged_columns,
 )
-from shoal.releases.method_parameters import parse_method_parameters
 from shoal.releases.options import (
     ABSENT,
     BUCKETS,
@@ -73,6 +72,7 @@ from shoal.releases.options import (
     check_form_name,
     ignore_progress,
     missing_rule_error,
+    parse_method_parameters,
     parse_optional_spend,
 )
 from shoal.releases.people import (

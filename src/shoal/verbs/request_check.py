@@ -29,7 +29,7 @@ from shoal.ledger.chain.keys import Keys
 from shoal.models import rule as parse_rule
 from shoal.releases.folder import repair
 from shoal.releases.judgement import check_columns_named
-from shoal.releases.method_parameters import parse_method_parameters
+from shoal.releases.options import parse_method_parameters
 from shoal.releases.people import parse_one_row
 from shoal.releases.reader import find_release_unchecked, parse_released_schema
 from shoal.reports.document import check_page_place

@@ -28,8 +28,7 @@ from shoal.models import rule as parse_rule
 from shoal.models.distinct_diversity import DistinctDiversity
 from shoal.models.k_anonymity import KAnonymity
 from shoal.releases.draft import COMPILING, is_compiled, make_cut
-from shoal.releases.method_parameters import parse_method_parameters
-from shoal.releases.options import Progress, Request, ignore_progress
+from shoal.releases.options import Progress, Request, ignore_progress, parse_method_parameters
 from shoal.releases.people import (
     parse_one_row,
 )
