@@ -148,7 +148,7 @@ def require(condition: object, fact: str, hint: str) -> None:
         raise UsageError(fact, hint)
 
 
-def check_replaceable(folder: Path, replace: bool) -> None:
+def check_folder_replaceable(folder: Path, replace: bool) -> None:
     """Refuse a folder that holds a release, unless it may be replaced."""
     free = replace or not (folder / "manifest.json").exists()
     require(free, f"{folder.name!r} exists already.", "choose another folder, or add --replace.")

@@ -14,7 +14,7 @@ from shoal.cli.options import (
     Verb,
     add_output_options,
     add_reading_options,
-    check_replaceable,
+    check_folder_replaceable,
     choice_option,
     format_examples,
     hold_back_option,
@@ -223,7 +223,7 @@ def publish_pool(pool: Path, out: Path | None, output: Output, **options: Any) -
 
 def _check_folder(out: Path | None, replace: bool) -> None:
     require(out is not None, "No folder is given.", "add -o release/.")
-    check_replaceable(out or Path(), replace)
+    check_folder_replaceable(out or Path(), replace)
 
 
 def _print_pooled(pooled: Result, output: Output, *lines: str) -> None:

@@ -19,7 +19,7 @@ from shoal.cli.options import (
     Verb,
     add_relation_options,
     add_table_options,
-    check_replaceable,
+    check_folder_replaceable,
     choice_option,
     format_examples,
     hold_back_option,
@@ -333,7 +333,7 @@ def _check_folders(options: Mapping[str, Any]) -> None:
             raise OutputError(
                 f"There is no folder {folder.parent}.", "create it, or choose another place."
             )
-    check_replaceable(options["out"], options["replace"])
+    check_folder_replaceable(options["out"], options["replace"])
 
 
 def _choose_marginals(number: int | None, columns: tuple[str, ...]) -> Any:

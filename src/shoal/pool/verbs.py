@@ -171,7 +171,23 @@ def pool_add(
 
 
 def pool_status(pool: str | Path) -> Status:
-    """Who has added rows to a pool and who is awaited, and what was agreed on."""
+    """Tell who has added rows to a pool and who is awaited, and what was agreed on.
+
+    Parameters
+    ----------
+    pool
+        The pool's folder.
+
+    Returns
+    -------
+    Status
+        The folder, the agreement's hash, its rule, and the providers: all, and those awaited.
+
+    Raises
+    ------
+    InputError
+        There is no pool in the folder, or its agreement is damaged.
+    """
     home = _resolve_folder(pool)
     load_pool(home)
     with suppress(InputError, OutputError), _locked_pool(home):

@@ -22,7 +22,18 @@ KINDS = ("table", "figure", "example")
 
 @cache
 def experiments() -> dict[str, tuple[Paper, Experiment]]:
-    """Every study by its name: its paper, and what it does."""
+    """List every study by its name.
+
+    Returns
+    -------
+    dict
+        For each name the paper that it is about, and what the study does.
+
+    Examples
+    --------
+    >>> "martin-figure-5" in experiments()
+    True
+    """
     studies = {}
     for room in PAPERS:
         package = import_module(f"{__name__}.{room}")

@@ -66,13 +66,44 @@ def study(
     reading: Mapping[str, Any] | None = None,
     **settings: Any,
 ) -> Study:
-    """Make one table or figure of a paper again; with ``out``, write it to the folder out/name.
+    """Make one table or figure of a paper again.
 
-    ``seeds``: how often what is drawn is drawn. ``stand_in`` studies made-up people in
-    place of the paper's data. ``data`` (with its ``schema``) is a table of your own, for the
-    studies that allow it. ``jobs`` measure side by side, None: as many as there are cores. Further
-    ``settings`` replace the study's own. What a run that was stopped had measured is not measured
-    again; ``replace`` writes over results of other settings.
+    What a run that was stopped had measured is not measured again.
+
+    Parameters
+    ----------
+    name
+        The study's name, such as ``"martin-figure-2"``; `experiments` lists them.
+    out
+        The folder in which a folder of the study's name gets its page, CSV and JSON.
+    seeds
+        How often what is random is drawn.
+    stand_in
+        Whether made-up people take the place of the paper's data.
+    replace
+        Whether results of other settings may be written over.
+    data, schema
+        A table of your own and its schema, for the studies that allow it.
+    jobs
+        How many measurements run side by side; None: as many as there are cores.
+    progress
+        Called with a step's name, how much is done and how much there is.
+    reading
+        How the file of ``data`` is written, as in `open`.
+    **settings
+        Settings of the study, in place of its own.
+
+    Returns
+    -------
+    Study
+        What was measured, beside what the paper claims.
+
+    Raises
+    ------
+    UsageError
+        There is no such study or setting, or the study takes no table of your own.
+    InputError
+        The paper's data is not at hand and ``stand_in`` is not asked for.
     """
     _check_name(name)
     _check_seeds(seeds)
@@ -99,8 +130,26 @@ def study_all(
 ) -> Checked:
     """Make every table and figure of the papers again, and check what the papers claim.
 
-    What was measured before is taken as it is, so that a run that was stopped goes on. ``told``
-    hears of every study that is done.
+    What was measured before is taken as it is, so that a run that was stopped goes on.
+
+    Parameters
+    ----------
+    out
+        The folder in which every study gets a folder of its own.
+    seeds, stand_in, replace, jobs, progress
+        As in `study`.
+    told
+        Called with every study that is done.
+
+    Returns
+    -------
+    Checked
+        Each claim of the papers, and whether it holds here.
+
+    Raises
+    ------
+    InputError
+        Data of a paper is not at hand and ``stand_in`` is not asked for.
     """
     _check_seeds(seeds)
     folder, options = Path(out), RunOptions(seeds, stand_in)

@@ -26,8 +26,31 @@ REACH = 5.0
 
 
 def split(rows: int, n: int, kind: str = "uniform", seed: int = 0) -> NDArray[np.int32]:
-    """The provider (0 … n - 1) of each of so many rows.
+    """Divide the rows of a table among providers, each of whom gets at least one.
 
+    Parameters
+    ----------
+    rows
+        How many rows there are.
+    n
+        How many providers.
+    kind
+        ``"uniform"``, or ``"exponential"``: a few have most of the rows.
+    seed
+        What the draw starts from.
+
+    Returns
+    -------
+    NDArray[np.int32]
+        The provider of each row, from 0 to n - 1.
+
+    Raises
+    ------
+    UsageError
+        There are fewer than two providers, fewer rows than providers, or no such kind.
+
+    Examples
+    --------
     >>> split(6, 3, seed=1).tolist()
     [0, 2, 1, 0, 1, 2]
     >>> np.bincount(split(45_222, 10, "exponential")).tolist()
