@@ -19,7 +19,7 @@ from bench.data import adult_codes, source
 from bench.measure import Line, Unavailable, against, seconds, spent
 from shoal.core.histogram import Histogram
 from shoal.core.tally import Cut, Tally
-from shoal.core.theory.disclosure import disclosure_curve, max_disclosure
+from shoal.core.theory.worst_case_disclosure import disclosure_curve, max_disclosure
 from shoal.measures.loss import loss
 from shoal.methods.mondrian import mondrian
 from shoal.models import rule

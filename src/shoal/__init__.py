@@ -52,7 +52,7 @@ _WHERE = {
     ),
     "shoal.core.spend": ("Spend",),
     "shoal.core.theory.collusion": ("Collusion",),
-    "shoal.core.theory.disclosure": ("max_disclosure",),
+    "shoal.core.theory.worst_case_disclosure": ("max_disclosure",),
     "shoal.core.theory.knowledge": ("Atom", "Implication"),
     "shoal.core.theory.worlds": ("Belief", "belief"),
     "shoal.data": ("Fetched", "datasets", "fetch"),

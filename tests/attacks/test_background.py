@@ -16,9 +16,9 @@ from shoal.core.axis import Axis
 from shoal.core.cells import Cells
 from shoal.core.errors import InputError
 from shoal.core.theory.adversary_view import ReleaseView, Targets, View
-from shoal.core.theory.disclosure import disclosure_per_class, max_disclosure
 from shoal.core.theory.knowledge import Atom, Implication
 from shoal.core.theory.worlds import belief
+from shoal.core.theory.worst_case_disclosure import disclosure_per_class, max_disclosure
 
 FIGURE = golden("martin_fig1_3")
 ROWS = FIGURE["fig3"]

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from tests.attacks import release_views as releases
 
-from shoal.attacks._shared import row_links
-from shoal.attacks._shared.row_links import link_rows
+from shoal.attacks._shared import row_matching
+from shoal.attacks._shared.row_matching import link_rows
 from shoal.attacks.complementary import complementary
 from shoal.attacks.temporal import temporal
 from shoal.core.axis import Axis
@@ -345,9 +345,11 @@ def test_more_pairs_than_memory_allows_are_refused(monkeypatch):
     links, before = link_rows(seen), complementary(seen)
     pairs = len(find_meeting_classes(*(half.twins.cells for half in links.sides))[1])
     assert pairs > 1_500
-    monkeypatch.setattr(row_links, "MEMORY_LIMIT", pairs * (row_links.BYTES_PER_PAIR + 24 * 4))
+    monkeypatch.setattr(
+        row_matching, "MEMORY_LIMIT", pairs * (row_matching.BYTES_PER_PAIR + 24 * 4)
+    )
     assert complementary(seen) == before  # part by part
-    monkeypatch.setattr(row_links, "MEMORY_LIMIT", row_links.MEMORY_LIMIT - 1)
+    monkeypatch.setattr(row_matching, "MEMORY_LIMIT", row_matching.MEMORY_LIMIT - 1)
     with pytest.raises(InputError, match=f"More than {pairs - 1:,} pairs"):
         complementary(seen)
 

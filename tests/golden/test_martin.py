@@ -11,7 +11,7 @@ import pytest
 from tests.oracles.worlds import Worlds
 
 import shoal
-from shoal.core.theory.disclosure import IMPLICATIONS, NEGATIONS
+from shoal.core.theory.worst_case_disclosure import IMPLICATIONS, NEGATIONS
 
 EXPECTED = {IMPLICATIONS: "max_disclosure_by_k", NEGATIONS: "negated_atoms_by_k"}
 ADULT = {

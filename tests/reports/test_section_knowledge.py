@@ -13,7 +13,7 @@ import pytest
 import shoal
 from shoal.core.errors import UsageError
 from shoal.core.release import Finding
-from shoal.core.theory.disclosure import MAX_PIECES
+from shoal.core.theory.worst_case_disclosure import MAX_PIECES
 from shoal.measures.risk.assessment import assess
 from shoal.reports.charts.knowledge import KINDS, Promise
 from shoal.reports.document import Callout, Chart, Fields, Page, Section, Text

@@ -14,7 +14,7 @@ import pytest
 
 import shoal
 from shoal.adversary.context import build_context
-from shoal.adversary.runner import wilson_interval
+from shoal.adversary.one_attack import wilson_interval
 from shoal.core.theory.adversary_view import Needs
 from shoal.verbs.attack import attack
 

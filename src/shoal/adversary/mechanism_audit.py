@@ -49,11 +49,11 @@ from shoal.dp.residuals import (
 )
 from shoal.dp.selection import compute_selection_spend
 from shoal.releases.companion import OTHER_ORIGINAL, find_companion, find_release, is_other_original
+from shoal.releases.forms._noise.accounted_spend import CHOICE, SENSITIVITY, Step, read_steps
 from shoal.releases.forms._noise.answers import count_answers, read_answers
 from shoal.releases.forms._noise.manifest import read_marginals, read_spend
 from shoal.releases.forms._noise.measured import MeasuredTable, Tables, tabulate_codes
 from shoal.releases.forms._noise.plan import Columns, MarginalPlan
-from shoal.releases.forms._noise.spending import CHOICE, SENSITIVITY, Step, read_steps
 from shoal.releases.forms._noise.verification import check_releasable, read_published_counts
 from shoal.releases.forms.counts import COUNT, Counts
 from shoal.releases.forms.synthetic import BudgetThirds, Synthetic

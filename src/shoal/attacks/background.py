@@ -8,7 +8,7 @@ is exposed when so many pieces can make its value at least ``sure`` likely. The 
 attained by implications that all end in one atom (theorem 9 of the paper); one whose other end is
 about the same person says that the person does not have a value. The people of a class are alike
 to it, so that its first rows stand for them. It does not choose the knowledge: see
-``shoal.core.theory.disclosure``.
+``shoal.core.theory.worst_case_disclosure``.
 
 With ``about``, an atom such as ``#12.diagnosis=flu``, the belief in it of whoever knows what
 ``knowing`` says. Of a class's people nobody knows whose value is which: every way to deal its
@@ -68,7 +68,9 @@ from shoal.core.theory.adversary_view import (
     get_single_release,
     show_labels,
 )
-from shoal.core.theory.disclosure import (
+from shoal.core.theory.knowledge import Atom, Implication, Knowledge, parse_atom, parse_knowledge
+from shoal.core.theory.worlds import DRAWS, MAX_STEPS, Belief, ImpossibleError, belief
+from shoal.core.theory.worst_case_disclosure import (
     IMPLICATIONS,
     MAX_PIECES,
     NEGATIONS,
@@ -80,8 +82,6 @@ from shoal.core.theory.disclosure import (
     find_witness,
     max_disclosure,
 )
-from shoal.core.theory.knowledge import Atom, Implication, Knowledge, parse_atom, parse_knowledge
-from shoal.core.theory.worlds import DRAWS, MAX_STEPS, Belief, ImpossibleError, belief
 
 # The worst case, and how it is told.
 

@@ -12,7 +12,7 @@ Fung, Wang, Fu, Pei: Anonymity for continuous data publishing, EDBT 2008: the B-
 crack is max(0, |G1| - (|G2| - |g2|)), with G1 all rows of the first release that could be in g2 and
 G2 all rows of the second that G1 could be: the least it can be, for a part of G1 may have fewer
 places than it needs. Here it is exact over all valid correspondences (see
-``_shared.correspondence``), and so is the number of the exposed: newcomers who are in classes that
+``_shared.growing_table``), and so is the number of the exposed: newcomers who are in classes that
 leave one row or one value of several, whatever the correspondence is.
 
 It does not see who the rows are about, nor rows that were removed or changed; where nobody has
@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from shoal.attacks._shared.correspondence import (
+from shoal.attacks._shared.growing_table import (
     GROWN,
     KNOWN,
     Flags,
@@ -44,7 +44,7 @@ from shoal.attacks._shared.correspondence import (
     match_growing_table,
     summarise_groups,
 )
-from shoal.attacks._shared.row_links import compute_row_baseline
+from shoal.attacks._shared.row_matching import compute_row_baseline
 from shoal.core.release import Finding
 from shoal.core.theory.adversary_view import Needs, NobodyFoundError, View
 

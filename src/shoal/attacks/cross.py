@@ -11,7 +11,7 @@ where g1 and g2 are the value's rows in the two classes.
 
 Fung, Wang, Fu, Pei: Anonymity for continuous data publishing, EDBT 2008: the C-attack. There the
 crack is |g2| - min(|g1|, |g2|), the least it can be; here it is exact over all valid
-correspondences (see ``_shared.correspondence``). As many rows are left as in the forward attack,
+correspondences (see ``_shared.growing_table``). As many rows are left as in the forward attack,
 for they are the same people, so that as many are exposed; what differs is how many rows hid them
 before.
 
@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.attacks._shared.correspondence import CorrespondenceAttack, attack_growing_table
+from shoal.attacks._shared.growing_table import CorrespondenceAttack, attack_growing_table
 from shoal.core.release import Finding
 from shoal.core.theory.adversary_view import Needs, View
 

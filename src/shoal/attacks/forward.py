@@ -11,7 +11,7 @@ where g1 and g2 are the value's rows in the two classes.
 
 Fung, Wang, Fu, Pei: Anonymity for continuous data publishing, EDBT 2008: the F-attack. There the
 crack is |g1| - min(|g1|, |g2|), the least it can be; here it is exact over all valid
-correspondences (see ``_shared.correspondence``). A person is exposed where one row or one value is
+correspondences (see ``_shared.growing_table``). A person is exposed where one row or one value is
 left and neither class alone leaves so few; ``exposed`` is how many are in such pairs of classes in
 every correspondence, the fewest that one has, exactly; ``could_be_exposed`` is at least the most.
 
@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.attacks._shared.correspondence import CorrespondenceAttack, attack_growing_table
+from shoal.attacks._shared.growing_table import CorrespondenceAttack, attack_growing_table
 from shoal.core.release import Finding
 from shoal.core.theory.adversary_view import Needs, View
 

@@ -28,8 +28,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.attacks._shared.people_with_several_rows import (
+    find_certain_by_classes,
+    find_certain_by_number,
+)
 from shoal.attacks._shared.randomised_answers import find_uniform_answers, shows_answers
-from shoal.attacks._shared.repeated_people import find_certain_by_classes, find_certain_by_number
 from shoal.core.histogram import Histogram
 from shoal.core.model import is_at_most
 from shoal.core.release import Finding

@@ -55,8 +55,8 @@ from shoal.attacks._shared.candidate_classes import (
     looks_like_means,
     resolve_location,
 )
+from shoal.attacks._shared.people_with_several_rows import RemainingValues
 from shoal.attacks._shared.randomised_answers import intersect_answers, shows_answers
-from shoal.attacks._shared.repeated_people import RemainingValues
 from shoal.attacks._shared.value_evidence import (
     ValueEvidence,
     calibrate,

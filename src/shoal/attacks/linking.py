@@ -61,7 +61,7 @@ from shoal.attacks._shared.candidate_classes import (
     looks_like_means,
     resolve_location,
 )
-from shoal.attacks._shared.repeated_people import (
+from shoal.attacks._shared.people_with_several_rows import (
     BestRows,
     count_people_covered,
     count_people_fitting,

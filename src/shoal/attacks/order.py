@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.attacks._shared.row_links import (
+from shoal.attacks._shared.row_matching import (
     describe_class,
     describe_rows,
     number_shared_values,

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.attacks._shared.row_links import link_rows, report_links, require_two_releases
+from shoal.attacks._shared.row_matching import link_rows, report_links, require_two_releases
 from shoal.core.release import Finding
 from shoal.core.theory.adversary_view import Needs, NobodyFoundError, View
 

@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.attacks._shared.randomised_answers import bound_pair_of_answers, shows_answers
-from shoal.attacks._shared.row_links import describe_class
+from shoal.attacks._shared.row_matching import describe_class
 from shoal.attacks._shared.value_evidence import collect_class_values
 from shoal.core.cells import find_meeting_classes, meet
 from shoal.core.errors import InputError, UsageError

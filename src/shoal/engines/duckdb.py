@@ -32,7 +32,7 @@ from shoal.core.schema import Field, Profile
 from shoal.engines.protocol import CodeCounts, Codes, Coding, Distinct, Pieces
 from shoal.engines.readers.header import refuse_headless
 from shoal.engines.source import SourceFile
-from shoal.engines.type_inference.column_decision import Select
+from shoal.engines.type_inference.column_records import Select
 from shoal.engines.type_inference.text_census import (
     MAX_LOT_BYTES,
     MAX_LOT_CELLS,

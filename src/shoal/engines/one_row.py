@@ -23,8 +23,8 @@ from shoal.core.errors import InputError, UsageError
 from shoal.core.labels import format_count
 from shoal.core.schema import Field
 from shoal.engines.readers.header import clean_names
-from shoal.engines.type_inference.column_decision import DuckConnection, ReadingOptions, Select
 from shoal.engines.type_inference.column_kind import recognise_columns
+from shoal.engines.type_inference.column_records import DuckConnection, ReadingOptions, Select
 
 EXAMPLE = "latest by COLUMN"
 FIRST, LATEST, RANDOM = "first", "latest", "random"

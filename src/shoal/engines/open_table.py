@@ -22,8 +22,8 @@ from shoal.engines.readers.header import HeaderPlace
 from shoal.engines.readers.limits import check_texts
 from shoal.engines.readers.spool import Spool
 from shoal.engines.source import STANDARD_STYLE, SourceFile, TextStyle
-from shoal.engines.type_inference.column_decision import DuckConnection, LeftOut, ReadingOptions
 from shoal.engines.type_inference.column_kind import name_fields, recognise_columns
+from shoal.engines.type_inference.column_records import DuckConnection, LeftOut, ReadingOptions
 from shoal.engines.writers import FORMATS
 
 _TEXT = (".csv", ".tsv", ".txt")

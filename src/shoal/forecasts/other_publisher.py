@@ -27,7 +27,7 @@ from shoal.methods import find_method as method_of
 from shoal.methods import list_method_names, publishes_levels
 from shoal.models import rule as parse_rule
 from shoal.models.k_anonymity import KAnonymity
-from shoal.releases.options import parse_method_parameters
+from shoal.releases.options import DEFAULT_METHOD, parse_method_parameters
 from shoal.releases.published_table import PublishedTable
 
 MANY = 10**10
@@ -65,7 +65,6 @@ def _parse_number(text: str) -> float:
     return share if share <= 1 else math.nan
 
 
-DEFAULT_METHOD = "mondrian"
 UNKNOWABLE_NEEDS = frozenset({"provider", "population"})
 """What rules may ask for that nobody knows of another's table."""
 

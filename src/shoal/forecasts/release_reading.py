@@ -19,7 +19,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from shoal.adversary.context import AttackContext, build_context
-from shoal.adversary.runner import as_column_names
+from shoal.adversary.one_attack import as_column_names
 from shoal.adversary.targets import PeopleTable, find_rows_of_people
 from shoal.core.axis import Axis
 from shoal.core.cells import Cells

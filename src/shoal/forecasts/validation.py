@@ -51,7 +51,12 @@ from shoal.forecasts.real_intersection import (
 from shoal.forecasts.release_reading import choose_learnt_columns
 from shoal.forecasts.simulation import MIN_REPEATS, simulate
 from shoal.models.k_anonymity import KAnonymity
-from shoal.releases.options import Progress, ignore_progress, parse_method_parameters
+from shoal.releases.options import (
+    DEFAULT_METHOD,
+    Progress,
+    ignore_progress,
+    parse_method_parameters,
+)
 from shoal.releases.people import check_one_row_each
 from shoal.releases.reader import open_frame
 from shoal.releases.tallying import survey
@@ -169,7 +174,7 @@ def validate_forecast(
     schema: Schema,
     *,
     on: str | Sequence[str] | None = None,
-    method: str = "mondrian",
+    method: str = DEFAULT_METHOD,
     overlaps: Sequence[float | str] | None = None,
     ks: Sequence[int] = (5, 10, 20, 40),
     ls: Sequence[int] = (2, 3),

@@ -21,7 +21,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.adversary.context import AttackContext
-from shoal.adversary.runner import describe_error
+from shoal.adversary.one_attack import describe_error
 from shoal.adversary.targets import find_keyed_people, find_rows_of_people
 from shoal.core.cells import Cells
 from shoal.core.errors import InputError, NotMetError, UsageError

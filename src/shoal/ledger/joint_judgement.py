@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.adversary.context import AttackContext
-from shoal.adversary.runner import AttackRequest, describe_error, resolve_needs, run_attack
+from shoal.adversary.one_attack import AttackRequest, describe_error, resolve_needs, run_attack
 from shoal.adversary.targets import find_rows_of_people
 from shoal.attacks.intersection import find_fewest_candidates
 from shoal.core.errors import InputError, UsageError

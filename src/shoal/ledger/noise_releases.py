@@ -21,8 +21,8 @@ from shoal.core.schema import Column, Schema
 from shoal.core.spend import Spend
 from shoal.dp.randomised_response import compute_response_spend
 from shoal.ledger.budget import read_stated_spend
+from shoal.releases.forms._noise.accounted_spend import read_steps, total_spend
 from shoal.releases.forms._noise.answers import read_answers
-from shoal.releases.forms._noise.spending import read_steps, total_spend
 from shoal.releases.forms._noise.verification import check_releasable
 from shoal.releases.forms.counts import COUNT, ESTIMATE, MARGINAL
 from shoal.releases.options import COUNTS, NO_INDIVIDUAL_ROWS, NOISY, RANDOMISED

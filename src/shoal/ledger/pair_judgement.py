@@ -32,7 +32,7 @@ from fractions import Fraction
 import numpy as np
 
 from shoal.adversary.context import AttackContext, build_context
-from shoal.adversary.runner import (
+from shoal.adversary.one_attack import (
     AttackRequest,
     describe_error,
     find_unmet_need,

@@ -19,7 +19,7 @@ from __future__ import annotations
 import numpy as np
 
 from shoal.adversary.context import AttackContext
-from shoal.attacks._shared.row_links import number_shared_values
+from shoal.attacks._shared.row_matching import number_shared_values
 from shoal.core.errors import InputError, UsageError
 from shoal.core.theory.adversary_view import Needs, View
 from shoal.ledger.admission_options import OVERLAP, SAME, TIME

@@ -15,8 +15,8 @@ from shoal.core.errors import UsageError
 from shoal.core.histogram import Histogram
 from shoal.core.model import NEAR, Mask, Number, Rule, is_near, parse_fraction
 from shoal.core.tally import Groups
-from shoal.core.theory import disclosure
-from shoal.core.theory.disclosure import (
+from shoal.core.theory import worst_case_disclosure as disclosure
+from shoal.core.theory.worst_case_disclosure import (
     IMPLICATIONS,
     ClassSignatures,
     Floats,
@@ -79,8 +79,8 @@ class CkSafety(Rule):
     "Given a bound k on the attacker's background knowledge and a threshold c, a bucketization B
     is (c,k)-safe if the maximum disclosure of B with respect to L^k_basic is less than c." The
     maximum is taken over all people, values and conjunctions of k implications
-    (``shoal.core.theory.disclosure``). The inequality is strict; the reached c is the maximum
-    disclosure itself, which every larger c keeps.
+    (``shoal.core.theory.worst_case_disclosure``). The inequality is strict; the reached c is the
+    maximum disclosure itself, which every larger c keeps.
 
     A class cannot be judged alone: knowledge about people of other classes adds up, so classes
     that are safe one by one may be unsafe together. Merging classes never raises the maximum

@@ -33,6 +33,8 @@ FORMS = (PARTITION, BUCKETS, CENTROIDS, *NOISY)
 """The forms of a release: generalised cells, or exact ones beside values permuted per class, or one
 made-up person for each class; and those of noise."""
 
+DEFAULT_METHOD = "mondrian"
+
 LIKE_INPUT, STANDARD_CSV = "input", "standard"
 """How CSV is written: with the delimiter, decimal sign and encoding of the table that is read, or
 with a comma, a point and UTF-8."""
@@ -121,7 +123,7 @@ class Request:
 
     schema: Schema
     rule: Model
-    method: str = "mondrian"
+    method: str = DEFAULT_METHOD
     parameters: Mapping[str, Any] = field(default_factory=dict)
     out: Path | None = None
     """The release's folder; None: nothing is written."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
-from shoal.adversary.runner import RELATIONS
+from shoal.adversary.one_attack import RELATIONS
 from shoal.attacks import get_attack_needs, load_attacks
 from shoal.attacks._shared.candidate_classes import LOCATIONS
 from shoal.attacks._shared.randomised_answers import ANSWERS, DEFENCE, LIMITS

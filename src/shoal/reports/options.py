@@ -9,7 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from shoal.adversary.runner import as_column_names
+from shoal.adversary.one_attack import as_column_names
 from shoal.core.column import Column
 from shoal.core.errors import UsageError
 from shoal.core.model import Model, Number, parse_fraction

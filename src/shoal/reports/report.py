@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.adversary.context import build_context
-from shoal.adversary.runner import RED_TEAM, AttackRequest, check_attack_options, describe_error
+from shoal.adversary.one_attack import RED_TEAM, AttackRequest, check_attack_options, describe_error
 from shoal.attacks import get_attack_needs, load_attacks
 from shoal.core.column import PUBLISHED_ROLES, Column
 from shoal.core.errors import UsageError

@@ -7,7 +7,7 @@ from typing import Any, Literal, overload
 
 from shoal.adversary.context import build_context
 from shoal.adversary.mechanism_audit import AUDITING, audit_mechanism
-from shoal.adversary.runner import (
+from shoal.adversary.one_attack import (
     RED_TEAM,
     AttackRequest,
     check_attack_options,

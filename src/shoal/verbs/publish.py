@@ -25,7 +25,7 @@ from shoal.core.spend import Number
 from shoal.engines.protocol import Frame
 from shoal.engines.readers.limits import check_labels
 from shoal.engines.source import STANDARD_STYLE, TextStyle
-from shoal.engines.type_inference.column_decision import LeftOut
+from shoal.engines.type_inference.column_records import LeftOut
 from shoal.ledger.publish_hook import admit_while_moving, check_recording, open_ledger
 from shoal.methods import splits_locally
 from shoal.methods._invariance.requirement import find_invariance
@@ -62,6 +62,7 @@ from shoal.releases.options import (
     ABSENT,
     BUCKETS,
     CENTROIDS,
+    DEFAULT_METHOD,
     LIKE_INPUT,
     NO_INDIVIDUAL_ROWS,
     PARTITION,
@@ -313,7 +314,7 @@ def publish(
         rules=[rule] if isinstance(rule, str) else [],
         one_column_each=form != RANDOMISED,
         has_population=population is not None,
-        method="" if like else method or "mondrian",
+        method="" if like else method or DEFAULT_METHOD,
         parameters=parameters,
         one_row=one_row,
         ledger=ledger,
@@ -349,7 +350,7 @@ def _build_request(
         schema, rule = like.schema(schema), like.rule if rule is None else rule
         method, parameters = like.method, like.parameters
     else:
-        method = method or "mondrian"
+        method = method or DEFAULT_METHOD
         parameters = parse_method_parameters(method, parameters)
     if schema is None or rule is None:
         raise missing_rule_error()

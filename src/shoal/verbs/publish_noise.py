@@ -23,6 +23,12 @@ from shoal.engines.protocol import Frame
 from shoal.ledger.publish_hook import admit_while_moving, open_ledger
 from shoal.releases import folder
 from shoal.releases import manifest as record
+from shoal.releases.forms._noise.accounted_spend import total_spend
+from shoal.releases.forms._noise.distance_from_original import (
+    measure_bin_loss,
+    measure_noise_utility,
+    tally_original,
+)
 from shoal.releases.forms._noise.manifest import describe_noise_release
 from shoal.releases.forms._noise.measured import MeasuredTable, NoiseDraft, NoiseForm
 from shoal.releases.forms._noise.notes import (
@@ -33,12 +39,6 @@ from shoal.releases.forms._noise.notes import (
 )
 from shoal.releases.forms._noise.options import NoisyRequest
 from shoal.releases.forms._noise.plan import Columns, MarginalPlan, settle_kinds
-from shoal.releases.forms._noise.spending import total_spend
-from shoal.releases.forms._noise.utility import (
-    measure_bin_loss,
-    measure_noise_utility,
-    tally_original,
-)
 from shoal.releases.forms._noise.verification import judge_spend, recount_noise
 from shoal.releases.forms.counts import Counts
 from shoal.releases.forms.synthetic import Synthetic

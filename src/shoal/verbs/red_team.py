@@ -15,7 +15,7 @@ from itertools import combinations
 from typing import Any
 
 from shoal.adversary.context import AttackContext, build_context
-from shoal.adversary.runner import (
+from shoal.adversary.one_attack import (
     RED_TEAM,
     RELATIONS,
     AttackRequest,

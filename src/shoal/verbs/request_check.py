@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from shoal.adversary.mechanism_audit import AUDITING
-from shoal.adversary.runner import RED_TEAM, check_attack_options, find_usage_error
+from shoal.adversary.one_attack import RED_TEAM, check_attack_options, find_usage_error
 from shoal.core.errors import (
     InputError,
     OutputError,

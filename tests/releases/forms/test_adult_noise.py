@@ -11,9 +11,9 @@ import pytest
 import shoal
 from shoal.core.spend import parse_spend
 from shoal.engines.open_table import open as open_frame
+from shoal.releases.forms._noise.distance_from_original import measure_noise_utility, tally_original
 from shoal.releases.forms._noise.measured import MeasuredTable
 from shoal.releases.forms._noise.plan import MarginalPlan, settle_kinds
-from shoal.releases.forms._noise.utility import measure_noise_utility, tally_original
 from shoal.releases.forms.counts import Counts
 
 WORDS = ("sex", "race", "marital_status", "education", "workclass", "occupation", "income")

@@ -18,10 +18,10 @@ from shoal.core.spend import parse_spend
 from shoal.dp.mechanisms import GAUSSIAN, LAPLACE
 from shoal.dp.opendp_library import SOURCE, describe_library
 from shoal.engines.open_table import open as open_frame
+from shoal.releases.forms._noise.accounted_spend import Step, total_spend
+from shoal.releases.forms._noise.distance_from_original import measure_noise_utility, tally_original
 from shoal.releases.forms._noise.measured import MeasuredTable
 from shoal.releases.forms._noise.plan import MarginalPlan, settle_kinds
-from shoal.releases.forms._noise.spending import Step, total_spend
-from shoal.releases.forms._noise.utility import measure_noise_utility, tally_original
 from shoal.releases.forms.counts import Counts
 
 

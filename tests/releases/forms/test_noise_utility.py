@@ -16,13 +16,13 @@ from shoal.core.tally import Cut
 from shoal.dp.randomised_response import calibrate_response
 from shoal.engines.open_table import open as open_frame
 from shoal.measures.marginals import CountTables, EstimatedRows, marginals, raw
-from shoal.releases.forms._noise.measured import MeasuredTable
-from shoal.releases.forms._noise.plan import MarginalPlan, settle_kinds
-from shoal.releases.forms._noise.utility import (
+from shoal.releases.forms._noise.distance_from_original import (
     estimate_over_leaves,
     measure_noise_utility,
     tally_original,
 )
+from shoal.releases.forms._noise.measured import MeasuredTable
+from shoal.releases.forms._noise.plan import MarginalPlan, settle_kinds
 
 FRAME = open_frame(PEOPLE, kinds=settle_kinds(SCHEMA).kinds)
 PLAN = MarginalPlan.of(settle_kinds(SCHEMA), FRAME.fields)

@@ -21,9 +21,9 @@ from shoal.core.spend import Spend, parse_spend
 from shoal.dp.audit import audit_epsilon
 from shoal.dp.mechanisms import Noise, calibrate_noise
 from shoal.engines.open_table import open as open_frame
+from shoal.releases.forms._noise.accounted_spend import Step, total_spend
 from shoal.releases.forms._noise.measured import MeasuredTable, Tables
 from shoal.releases.forms._noise.plan import MarginalPlan, settle_kinds
-from shoal.releases.forms._noise.spending import Step, total_spend
 from shoal.releases.forms._noise.verification import recount_noise
 from shoal.releases.forms.counts import add_noise
 from shoal.releases.forms.synthetic import (

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from shoal.core.errors import InputError
 from shoal.engines.readers.header import clean_names
 from shoal.engines.readers.spool import Spool
-from shoal.engines.type_inference.column_decision import DuckConnection
+from shoal.engines.type_inference.column_records import DuckConnection
 from shoal.engines.type_inference.value_forms import quote_text
 
 _PAGE_HEADER = 1 << 16  # bytes; a header with its statistics is far shorter

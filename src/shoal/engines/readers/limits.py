@@ -20,7 +20,7 @@ from typing import IO
 import shoal.engines.type_inference.value_forms as forms
 from shoal.core.column import describe_name
 from shoal.core.errors import InputError
-from shoal.engines.type_inference.column_decision import DuckConnection
+from shoal.engines.type_inference.column_records import DuckConnection
 
 COLUMN_LIMIT = 20_000
 """Columns of a table; a sheet has 16,384 at most."""

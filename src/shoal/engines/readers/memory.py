@@ -14,7 +14,7 @@ from shoal.core.errors import InputError, UsageError
 from shoal.engines.readers.columnar import query_parquet
 from shoal.engines.readers.header import clean_names
 from shoal.engines.readers.spool import Spool
-from shoal.engines.type_inference.column_decision import DuckConnection
+from shoal.engines.type_inference.column_records import DuckConnection
 
 _NESTED = (list, tuple, set, dict, bytes, bytearray)
 

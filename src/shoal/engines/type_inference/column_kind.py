@@ -23,7 +23,7 @@ from shoal.core.labels import order_bands
 from shoal.core.missing_marks import DOUBTFUL_MARKS, NULL_MARKS
 from shoal.core.schema import Field
 from shoal.engines.readers.header import clean_names
-from shoal.engines.type_inference.column_decision import (
+from shoal.engines.type_inference.column_records import (
     CODE_NAME,
     EXACT_DIGITS,
     ColumnDecision,

@@ -8,7 +8,7 @@ month, and the field's notes say so.
 from __future__ import annotations
 
 from shoal.core.errors import InputError
-from shoal.engines.type_inference.column_decision import RawColumn, ReadingOptions
+from shoal.engines.type_inference.column_records import RawColumn, ReadingOptions
 from shoal.engines.type_inference.text_census import COMMA_FORMS, POINT_FORMS, Census
 
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 import shoal.engines.type_inference.value_forms as forms
 from shoal.core.labels import MAX_BANDS
-from shoal.engines.type_inference.column_decision import (
+from shoal.engines.type_inference.column_records import (
     DuckConnection,
     RawColumn,
     cast_whole,

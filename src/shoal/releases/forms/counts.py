@@ -30,9 +30,9 @@ from shoal.core.errors import UsageError
 from shoal.core.spend import Spend
 from shoal.dp.consistency import make_consistent
 from shoal.dp.mechanisms import Noise, calibrate_noise
+from shoal.releases.forms._noise.accounted_spend import EVERY, Step
 from shoal.releases.forms._noise.measured import ExactCounts, NoiseDraft, Tables
 from shoal.releases.forms._noise.plan import Columns, MarginalPlan
-from shoal.releases.forms._noise.spending import EVERY, Step
 from shoal.releases.options import Progress, ignore_progress
 
 MARGINAL, COUNT, ESTIMATE = "marginal", "count", "estimate"

@@ -43,8 +43,8 @@ from shoal.releases.forms._noise.answers import (
     describe_answers,
     estimate_everybody,
 )
+from shoal.releases.forms._noise.distance_from_original import measure_answer_utility
 from shoal.releases.forms._noise.measured import code_bins, count_beyond_bounds
-from shoal.releases.forms._noise.utility import measure_answer_utility
 from shoal.releases.manifest import published_schema
 from shoal.releases.options import RANDOMISED, STARRED, Request, missing_budget_error
 from shoal.releases.successors.m_invariance import METHOD as INVARIANT

@@ -50,10 +50,7 @@ from shoal.core.spend import Spend
 from shoal.dp.mechanisms import Noise, calibrate_noise
 from shoal.dp.opendp_library import round_down
 from shoal.dp.selection import calibrate_selection, select_candidate
-from shoal.releases.forms._noise.measured import ExactCounts, NoiseDraft, Tables
-from shoal.releases.forms._noise.options import write_marginal, write_marginal_option
-from shoal.releases.forms._noise.plan import MAX_CELLS, Columns, MarginalPlan
-from shoal.releases.forms._noise.spending import (
+from shoal.releases.forms._noise.accounted_spend import (
     ALONE,
     CHOICE,
     CHOOSING,
@@ -62,7 +59,10 @@ from shoal.releases.forms._noise.spending import (
     SENSITIVITY,
     Step,
 )
-from shoal.releases.forms._noise.utility import tabulate_people
+from shoal.releases.forms._noise.distance_from_original import tabulate_people
+from shoal.releases.forms._noise.measured import ExactCounts, NoiseDraft, Tables
+from shoal.releases.forms._noise.options import write_marginal, write_marginal_option
+from shoal.releases.forms._noise.plan import MAX_CELLS, Columns, MarginalPlan
 from shoal.releases.forms.counts import add_noise
 from shoal.releases.options import Progress, ignore_progress
 

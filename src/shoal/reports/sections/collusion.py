@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from shoal.adversary.runner import describe_error
+from shoal.adversary.one_attack import describe_error
 from shoal.core.errors import InputError, UsageError
 from shoal.core.labels import format_count
 from shoal.core.model import All, Model, split_rule, unwrap_rule

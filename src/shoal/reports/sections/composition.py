@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from shoal.adversary.runner import describe_error
+from shoal.adversary.one_attack import describe_error
 from shoal.core.errors import InputError, NotMetError, UsageError
 from shoal.core.schema import Schema
 from shoal.forecasts.result import Forecast

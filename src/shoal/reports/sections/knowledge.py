@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.adversary.context import AttackContext, build_context
-from shoal.adversary.runner import AttackRequest, attack_view, describe_error
+from shoal.adversary.one_attack import AttackRequest, attack_view, describe_error
 from shoal.attacks import get_attack_needs
 from shoal.core.errors import InputError, UsageError
 from shoal.core.histogram import Histogram
@@ -24,7 +24,7 @@ from shoal.core.model import parse_whole_number, unwrap_rule
 from shoal.core.release import Finding, Verdict
 from shoal.core.schema import Schema
 from shoal.core.tally import Groups
-from shoal.core.theory.disclosure import (
+from shoal.core.theory.worst_case_disclosure import (
     IMPLICATIONS,
     NEGATIONS,
     disclosure_curve,

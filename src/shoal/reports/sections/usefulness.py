@@ -22,16 +22,16 @@ from numpy.typing import NDArray
 from shoal.core.spend import Spend
 from shoal.dp.consistency import compute_estimate_deviations
 from shoal.dp.mechanisms import LAPLACE, calibrate_noise, compute_noise_deviation
-from shoal.releases.forms._noise.measured import MeasuredTable
-from shoal.releases.forms._noise.plan import Columns, MarginalPlan
-from shoal.releases.forms._noise.spending import CHOICE, Step, read_steps
-from shoal.releases.forms._noise.utility import (
+from shoal.releases.forms._noise.accounted_spend import CHOICE, Step, read_steps
+from shoal.releases.forms._noise.distance_from_original import (
     Estimated,
     measure_bin_loss,
     measure_noise_utility,
     tabulate_people,
     tally_original,
 )
+from shoal.releases.forms._noise.measured import MeasuredTable
+from shoal.releases.forms._noise.plan import Columns, MarginalPlan
 from shoal.releases.forms.counts import COUNT, ESTIMATE, MARGINAL
 from shoal.releases.manifest import publishes_counts
 from shoal.releases.reader import open_frame

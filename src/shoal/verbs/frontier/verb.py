@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from shoal.adversary.runner import as_column_names
+from shoal.adversary.one_attack import as_column_names
 from shoal.core.errors import InputError, NotMetError, ShoalError, UsageError
 from shoal.core.histogram import Histogram
 from shoal.core.model import Model

@@ -41,13 +41,13 @@ from shoal.kernels.grouping import number_combinations as distinct
 from shoal.measures.loss import loss
 from shoal.measures.marginals import EstimatedRows, marginals
 from shoal.releases.draft import make_cut
-from shoal.releases.forms._noise.measured import MeasuredTable
-from shoal.releases.forms._noise.plan import MarginalPlan
-from shoal.releases.forms._noise.utility import (
+from shoal.releases.forms._noise.distance_from_original import (
     estimate_over_leaves,
     measure_bin_loss,
     measure_noise_utility,
 )
+from shoal.releases.forms._noise.measured import MeasuredTable
+from shoal.releases.forms._noise.plan import MarginalPlan
 from shoal.releases.forms.counts import Counts
 from shoal.releases.forms.synthetic import Synthetic
 from shoal.releases.options import (

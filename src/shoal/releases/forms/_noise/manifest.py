@@ -24,8 +24,7 @@ from shoal.dp.mechanisms import GAUSSIAN, LAPLACE
 from shoal.dp.opendp_library import SOURCE, describe_randomness
 from shoal.engines.one_row import RANDOM, is_one_row
 from shoal.releases import manifest as record
-from shoal.releases.forms._noise.plan import Columns, MarginalPlan
-from shoal.releases.forms._noise.spending import (
+from shoal.releases.forms._noise.accounted_spend import (
     ALONE,
     CHOICE,
     CHOOSING,
@@ -35,6 +34,7 @@ from shoal.releases.forms._noise.spending import (
     describe_composition,
     read_steps,
 )
+from shoal.releases.forms._noise.plan import Columns, MarginalPlan
 from shoal.releases.options import COUNTS, SYNTHETIC
 
 PERSON = "one person: everything that the table says of them"

@@ -18,8 +18,8 @@ from shoal.core.errors import InputError, join_errors
 from shoal.core.labels import to_positions
 from shoal.dp.bins import Bins
 from shoal.engines.protocol import CodeCounts, Coding, Distinct, Frame
+from shoal.releases.forms._noise.accounted_spend import Step
 from shoal.releases.forms._noise.plan import Columns, MarginalPlan
-from shoal.releases.forms._noise.spending import Step
 
 Tables = dict[Columns, NDArray[np.int64]]
 """Counts by marginal, each an array with one axis for each of its columns."""

@@ -10,8 +10,8 @@ from shoal.core.errors import InputError
 from shoal.core.labels import format_count
 from shoal.core.spend import Spend, format_budget
 from shoal.releases.companion import find_release
+from shoal.releases.forms._noise.accounted_spend import CHOICE
 from shoal.releases.forms._noise.measured import MeasuredTable, NoiseForm
-from shoal.releases.forms._noise.spending import CHOICE
 
 LARGE = 10
 """An ε above this is worth a warning."""

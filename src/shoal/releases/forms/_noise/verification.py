@@ -22,6 +22,7 @@ from shoal.core.release import Judgement, Verdict
 from shoal.dp.bins import build_all_bins
 from shoal.dp.consistency import make_consistent
 from shoal.engines.protocol import Frame
+from shoal.releases.forms._noise.accounted_spend import read_steps, total_spend
 from shoal.releases.forms._noise.manifest import (
     AGAIN,
     check_description,
@@ -31,7 +32,6 @@ from shoal.releases.forms._noise.manifest import (
 )
 from shoal.releases.forms._noise.measured import Tables
 from shoal.releases.forms._noise.plan import Columns, MarginalPlan
-from shoal.releases.forms._noise.spending import read_steps, total_spend
 from shoal.releases.forms.counts import COUNT, DIGITS, ESTIMATE, MARGINAL
 from shoal.releases.manifest import hash_file, publishes_counts
 from shoal.releases.reader import open_frame, parse_released_schema

@@ -31,7 +31,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.attacks._shared.row_links import Twins, compute_row_baseline, describe_class, join_twins
+from shoal.attacks._shared.row_matching import (
+    Twins,
+    compute_row_baseline,
+    describe_class,
+    join_twins,
+)
 from shoal.core.errors import InputError
 from shoal.core.release import Finding
 from shoal.core.theory.adversary_view import WORST_LISTED, ReleaseView, View

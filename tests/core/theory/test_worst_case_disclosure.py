@@ -26,7 +26,7 @@ from tests.oracles.worlds import (
 from shoal.core.axis import Axis
 from shoal.core.errors import InputError, UsageError
 from shoal.core.histogram import Histogram
-from shoal.core.theory.disclosure import (
+from shoal.core.theory.worst_case_disclosure import (
     IMPLICATIONS,
     NEGATIONS,
     PersonValue,

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from tests.attacks import release_views as releases
 
-from shoal.attacks._shared.correspondence import find_class_pairs, match_growing_table
+from shoal.attacks._shared.growing_table import find_class_pairs, match_growing_table
 from shoal.attacks.backward import backward
 from shoal.attacks.cross import cross
 from shoal.attacks.forward import forward
