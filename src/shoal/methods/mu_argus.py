@@ -138,7 +138,7 @@ def _list_tested_combinations(degrees: Sequence[int]) -> list[Combination]:
 def _is_tested(degrees: Sequence[int]) -> bool:
     """Whether columns of these degrees are tested together.
 
-    >>> [_counts(degrees) for degrees in ([1, 1], [1, 2, 3], [2, 3], [1, 2, 2])]
+    >>> [_is_tested(degrees) for degrees in ([1, 1], [1, 2, 3], [2, 3], [1, 2, 2])]
     [True, True, False, False]
     """
     return 1 in degrees and degrees.count(2) <= 1 and degrees.count(3) <= 1

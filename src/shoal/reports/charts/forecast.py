@@ -232,7 +232,7 @@ def _add_default(
 def _format_points(share: float) -> str:
     """A difference of shares.
 
-    >>> _points(0.0044), _points(0.121)
+    >>> _format_points(0.0044), _format_points(0.121)
     ('0.44 percentage points', '12 percentage points')
     """
     return f"{100 * share:.2g} percentage points"
