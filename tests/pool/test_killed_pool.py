@@ -63,11 +63,12 @@ def copy(begun, tmp_path):
 
 
 def find_left_behind(folder: Path) -> set[str]:
-    """Files of rows that no partner has, or that a partner lacks, and hidden files."""
+    """Files of rows that no partner has or that a partner lacks, hidden and half-written files."""
     listed = {partner.file for partner in pool_folder.load_pool(folder / "POOL").partners}
     rows = {path for path in folder.rglob("*.parquet") if path.parent.name != "release.private"}
     hidden = {path.name for path in folder.iterdir() if path.name.startswith(".")}
-    return ({path.name for path in rows} ^ listed) | hidden
+    half_written = {path.name for path in folder.rglob(".*.part")}
+    return ({path.name for path in rows} ^ listed) | hidden | half_written
 
 
 def add_and_publish(killer: Killer, folder: Path) -> list[tuple[int, str]]:

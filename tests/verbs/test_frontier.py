@@ -367,7 +367,7 @@ def test_nothing_is_written_or_replaced_before_a_point_is_finished(town, made):
 def test_what_a_killed_run_left_is_no_hindrance(town, made):
     place = town.folder / "frontier"
     place.mkdir()
-    for name in (LOCK, ".frontier.json-0a1b2c3d"):
+    for name in (LOCK, ".frontier.json.0a1b2c3d.part"):
         (place / name).touch()
     assert compare(town, ["k-anonymity k=2"]).made
     assert {path.name for path in place.iterdir()} == {LOCK, "frontier.json", "frontier.html"}

@@ -111,7 +111,7 @@ def _find_worst_coalition(
     """The worst of all coalitions of a size, or of those that can be tried.
 
     Classes that no coalition of the size can be as sure of as one of them already is, nor as
-    ``least`` asks, decide nothing.
+    ``min_confidence`` asks, decide nothing.
     """
     contributors, sizes = shares.contributors.tolist(), shares.providers.total
     largest = frozenset(sorted(contributors, key=lambda provider: -sizes[provider])[:members])
@@ -165,7 +165,7 @@ def _climb_to_worst(
 ) -> tuple[frozenset[int], int]:
     """Add the provider who tells most, again and again; then swap members while that tells more.
 
-    The coalition with the most rows, ``largest``, is tried too; no swaps after ``most`` trials.
+    The coalition with the most rows, ``largest``, is tried too; no swaps after ``max_tried``.
     """
     scores: dict[frozenset[int], Score] = {}
 

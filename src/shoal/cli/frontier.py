@@ -140,13 +140,13 @@ def command(
         one_row=options["one_row"],
         reading=reading,
     )
-    schema, choose_row = roles.needed(), options["one_row"] is not None
+    schema, has_one_row = roles.needed(), options["one_row"] is not None
     side_options = {"epsilons": epsilons, "forms": forms, "overlap": overlap, "seeds": seeds}
     if side_by_side:
         arguments = {"rules": models or None, "on": options["on"], "out": options["out"]}
-        arguments |= {"one_row": options["one_row"], "reading": reading if choose_row else None}
+        arguments |= {"one_row": options["one_row"], "reading": reading if has_one_row else None}
         try:
-            with _open_source(source, schema, reading, output, choose_row) as (step, table):
+            with _open_source(source, schema, reading, output, has_one_row) as (step, table):
                 result = shoal.side_by_side(
                     table, schema, progress=step, **arguments, **_parse_side_options(side_options)
                 )
@@ -158,14 +158,14 @@ def command(
     folder = options["out"]
     before = _read_file_version(folder)
     try:
-        with _open_source(source, schema, reading, output, choose_row) as (step, table):
+        with _open_source(source, schema, reading, output, has_one_row) as (step, table):
             comparison: Frontier = shoal.frontier(
                 table,
                 schema,
                 models or None,
                 strengths=_parse_strengths(strengths),
                 progress=step,
-                reading=reading if choose_row else None,
+                reading=reading if has_one_row else None,
                 **options,
             )
     except KeyboardInterrupt:

@@ -15,6 +15,7 @@ from shoal.core import temporary_files
 from shoal.core.errors import OutputError
 from shoal.core.release import to_json_value
 
+_TRIES = 20
 WRITE_HINT = "choose a folder you may write to, with enough free space."
 
 
@@ -51,15 +52,20 @@ def _create_locked(part: Path, mode: int) -> int:
     """A new file, locked; made again where another process took it for left over before that."""
     # As bytes: a system's own line ends would be another content.
     binary = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-    while True:
+    for _ in range(_TRIES):
         file = os.open(part, binary, mode)
-        with suppress(FileNotFoundError):
-            if temporary_files.lock_file(file) is not False and os.path.samestat(
-                os.fstat(file), os.lstat(part)
-            ):
+        try:
+            is_locked = temporary_files.lock_file(file) is not False
+            if is_locked and os.path.samestat(os.fstat(file), os.lstat(part)):
                 return file
+        except FileNotFoundError:
+            pass
+        except BaseException:
+            os.close(file)
+            raise
         os.close(file)
         part.unlink(missing_ok=True)
+    return os.open(part, binary, mode)  # this disk cannot lock it
 
 
 def _remove_leftovers(path: Path) -> None:

@@ -29,7 +29,7 @@ from shoal.core.tally import Cut, Tally
 from shoal.forecasts.our_table import OurTable, tally_codes
 
 SIZES = (25, 50, 100, 200, 400, 800, 1600)
-"""The min sizes of nodes that are tried; one node of everybody is tried too."""
+"""The smallest sizes of nodes that are tried; one node of everybody is tried too."""
 TAUS = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
 POWERS, MIN_NODE_SIZE = (0, 1, 2), 1e-3
 """How columns may weigh: by a power of what they tell, and no column less than so much."""
@@ -46,7 +46,7 @@ class LocalDistribution:
     node: NDArray[np.int32]
     """The node of each of our people."""
     size: int
-    """The min size of a node; 0: everybody is in one."""
+    """The smallest size of a node; 0: everybody is in one."""
     tau: float
     likelihood: float
     """The mean log-likelihood of people's own values, each left out of its node."""

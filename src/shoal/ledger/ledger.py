@@ -322,6 +322,8 @@ class Ledger:
             have the budget twice.
         InputError
             The release or the people cannot be read, or the ledger lacks entries.
+        UsageError
+            ``accept_risk`` gives no reason, or an option has no meaning for this release.
         """
         options = AdmissionOptions(
             people=people,

@@ -228,8 +228,8 @@ class _BinnedTables:
 
     def _spread(self, axis: Axis, size: int, max_size: int) -> Floats:
         # The share of each of ``size`` bins that each value, or group of values, has.
-        width = _width(axis.size, max_size)
-        shares = np.zeros((size, _width(axis.size, width)))
+        width = _divide_up(axis.size, max_size)
+        shares = np.zeros((size, _divide_up(axis.size, width)))
         bins, value = self.released.bins[axis.name], np.arange(axis.size) // width
         np.add.at(shares, (bins[bins >= 0], value[bins >= 0]), 1.0)
         return np.asarray(shares / np.maximum(shares.sum(axis=1, keepdims=True), 1.0))
@@ -246,12 +246,12 @@ def scale_counts(estimated: Floats, rows: float) -> Floats:
     return np.asarray(positive * (rows / positive.sum()))
 
 
-def _width(size: int, parts: int) -> int:
+def _divide_up(size: int, parts: int) -> int:
     return -(-size // parts)
 
 
 def _sum_in_bins(leaves: Floats) -> Floats:
-    group = np.arange(len(leaves)) // _width(len(leaves), BINS)
+    group = np.arange(len(leaves)) // _divide_up(len(leaves), BINS)
     return np.bincount(group, weights=leaves).astype(np.float64)
 
 
@@ -278,7 +278,7 @@ class _Column:
 
     def spans(self, bins: int) -> _Spans:
         """The cells over the leaves, or over bins where the leaves are too many."""
-        width, units = _width(self.axis.size, bins), self.axis.size
+        width, units = _divide_up(self.axis.size, bins), self.axis.size
         unit: Ints = np.arange(units)
         low, high = unit, unit
         if self.cells is not None:
@@ -344,7 +344,7 @@ def _bin_runs(unit: Ints, low: Ints, high: Ints, units: int, size: int, width: i
     unit, low, high, mass = (np.concatenate(part) for part in zip(*parts, strict=True))
     order = np.argsort(unit, kind="stable")
     start = np.concatenate(([0], np.cumsum(np.bincount(unit, minlength=units))))
-    return _Spans(start, low[order], high[order], mass[order], _width(size, width))
+    return _Spans(start, low[order], high[order], mass[order], _divide_up(size, width))
 
 
 def _count_by_leaf(column: _Column) -> Floats:

@@ -139,7 +139,7 @@ class PoolFolder:
     def sweep(self) -> None:
         """Remove what an interrupted run left: rows that no partner has, lists half written."""
         partners_files, private = {partner.file for partner in self.partners}, self.folder / PRIVATE
-        for path in (*private.glob("*.parquet"), *private.glob(".*.json-*")):
+        for path in (*private.glob("*.parquet"), *private.glob(".*.part")):
             if path.name not in partners_files:
                 path.unlink(missing_ok=True)
 

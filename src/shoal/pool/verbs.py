@@ -152,6 +152,8 @@ def pool_add(
     ------
     InputError
         The rows do not fit the schema, or were handed in already.
+    UsageError
+        The agreement is another one, or too few digits of its hash are given.
     """
     name = check_provider_name(provider)
     with _locked_pool(_resolve_folder(pool)) as state:

@@ -394,7 +394,7 @@ def _measure_models(
     """Each model of the room on each sensitive column it can be asked about, and what cannot.
 
     Where quasi-identifiers are published as they are, in ``buckets``, none that hides identity.
-    Where values were ``answered`` for none that judges them: answers are nobody's values.
+    Where a release ``has_answers``, none that judges values: answers are nobody's values.
     """
     measured, not_evaluated = [], []
     for name, model in registry().items():

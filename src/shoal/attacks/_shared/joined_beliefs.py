@@ -106,7 +106,7 @@ class JoinedSuccess:
     settled: float
     """Who have one value left, and it is theirs: the paper's perfect breach."""
     sure: float
-    """Whose own value has a belief of at least ``SURE``."""
+    """Whose own value has a belief of at least ``CONFIDENT``."""
 
 
 def join_beliefs(releases: Sequence[LikelihoodSource], keys: NDArray[Any], prior: Floats) -> Floats:

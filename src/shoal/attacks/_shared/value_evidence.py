@@ -267,9 +267,9 @@ def find_silent_releases(
 ) -> NDArray[np.bool_]:
     """Which releases say nothing of somebody who is there, because values are missing.
 
-    ``sets`` (releases, people, words) are the known values that each leaves, ``unsure`` (releases,
-    people) whether a row without a value may be theirs. One that leaves no known value says
-    nothing. Where the others have none in common, somebody's value must be missing somewhere:
+    ``sets`` (releases, people, words) are the known values that each leaves, ``may_lack_value``
+    (releases, people) whether a row without a value may be theirs. One that leaves no known value
+    says nothing. Where the others have none in common, somebody's value must be missing somewhere:
     those say nothing where it may be. ``joined``: whose releases are intersected at all.
     """
     known = sets.any(axis=2)

@@ -310,15 +310,15 @@ def _select_pieces(cut: Cut, some: NDArray[np.bool_]) -> Cut:
 
 
 def _make_classes(
-    tally: Tally, was: NDArray[Any], signed: SignedRelease, request: Request
+    tally: Tally, old_class: NDArray[Any], signed: SignedRelease, request: Request
 ) -> tuple[Tally, Cut]:
     """The classes, and the tally with an entry for each counterfeit."""
     rule, axis, values = find_invariance(request.rule), tally.sensitive[0], tally.values[0]
     m, on, _ = read_requirement(tally, request.rule)
     sets, old = signed.codes(axis)
-    stays = was >= 0
-    check_values_unchanged(axis.name, int(tally.count[stays & (values != old[was])].sum()))
-    class_ = signed.class_[was]
+    stays = old_class >= 0
+    check_values_unchanged(axis.name, int(tally.count[stays & (values != old[old_class])].sum()))
+    class_ = signed.class_[old_class]
     check_classes_even(int(signed.uneven[np.unique(class_[stays])].sum()), rule)
     signatures = sorted({tuple(sets[number].tolist()) for number in np.unique(class_[stays])})
     number = {codes: i for i, codes in enumerate(signatures)}

@@ -121,9 +121,9 @@ class FrontierTables:
     levelled: CountedTable
     """The same table with automatic levels; where none are needed or requested, it is plain."""
     notes: tuple[str, ...] = ()
+    """What to tell of kept columns and of the columns' levels."""
     warnings: tuple[str, ...] = ()
     """Questions about columns that may say that somebody has several rows."""
-    """What to tell of kept columns and of the columns' levels."""
 
     @classmethod
     def read(
