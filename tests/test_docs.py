@@ -85,8 +85,24 @@ def run(language: str, code: str, folder: Path, environment: dict[str, str]) -> 
     return done.stdout
 
 
-TAKING_LONG = {f"docs/how-to/{name}.md" for name in ("ci", "hospital", "ledger", "report")}
-"""Pages whose commands, reports for the most part, take a quarter of the time of all."""
+TAKING_LONG = {
+    f"docs/how-to/{name}.md"
+    for name in (
+        "attack",
+        "ci",
+        "composition",
+        "forecast",
+        "hospital",
+        "ledger",
+        "m-privacy",
+        "pool",
+        "report",
+        "researcher",
+        "second-release",
+        "statistics-office",
+    )
+}
+"""Pages with the most commands: the readme, the tutorial and the theory are run every time."""
 
 
 @pytest.mark.parametrize(
