@@ -21,6 +21,8 @@ import shoal
 
 DIGITS = 6
 """Significant digits of a number that is not whole: more differ between processors."""
+NOTHING = 1e-12
+"""What is smaller is rounding: sums of numbers in a random order."""
 LONGEST_LIST, LONGEST_TEXT, HEAD = 24, 400, 4
 TIMED = re.compile(r"^(seconds|elapsed|duration|took)(_.*)?$|_seconds$")
 """Keys whose value is a time that was measured."""
@@ -88,7 +90,7 @@ def normalise_json(value: Any, folder: Path) -> Any:
     if isinstance(value, str):
         return normalise_text(value, folder)
     if isinstance(value, float):
-        return float(f"{value:.{DIGITS}g}")
+        return float(f"{value:.{DIGITS}g}") if abs(value) > NOTHING else 0.0
     return value
 
 
