@@ -54,15 +54,9 @@ def _create_locked(part: Path, mode: int) -> int:
     binary = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     for _ in range(_TRIES):
         file = os.open(part, binary, mode)
-        try:
-            is_locked = temporary_files.lock_file(file) is not False
-            if is_locked and os.path.samestat(os.fstat(file), os.lstat(part)):
-                return file
-        except FileNotFoundError:
-            pass
-        except BaseException:
-            os.close(file)
-            raise
+        is_locked = temporary_files.lock_file(file) is not False
+        if is_locked and temporary_files.is_still_named(file, part):
+            return file
         os.close(file)
         part.unlink(missing_ok=True)
     return os.open(part, binary, mode)  # this disk cannot lock it

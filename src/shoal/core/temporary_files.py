@@ -54,6 +54,14 @@ else:
         return True
 
 
+def is_still_named(file: int, path: Path) -> bool:
+    """Whether an open file is still the one of that name: another process may have removed it."""
+    try:
+        return os.path.samestat(os.fstat(file), os.lstat(path))
+    except FileNotFoundError:
+        return False
+
+
 FOLDER_NAME = re.compile(r"shoal-tmp-[0-9a-f]{16}")
 """The names of processes' folders."""
 DESCRIPTORS = next((f for f in ("/proc/self/fd", "/dev/fd") if os.path.isdir(f)), None)

@@ -447,7 +447,7 @@ def _open_journal(path: Path, create: bool) -> int | None:
         if os.path.lexists(path):  # another user's
             return None
         raise _unwritable_error(path.with_name(_place_name(path))) from error
-    if temporary_files.lock_file(file) is not False and _is_named(file, path):
+    if temporary_files.lock_file(file) is not False and temporary_files.is_still_named(file, path):
         return file
     os.close(file)
     return None
@@ -455,14 +455,6 @@ def _open_journal(path: Path, create: bool) -> int | None:
 
 def _place_name(journal: Path) -> str:
     return journal.name.removeprefix(".").removesuffix(".journal")
-
-
-def _is_named(file: int, path: Path) -> bool:
-    """Whether an open file is still the one of that name: its last holder may have removed it."""
-    try:
-        return os.path.samestat(os.fstat(file), os.lstat(path))
-    except FileNotFoundError:
-        return False
 
 
 def _half_moved_error(place: Path) -> OutputError:
